@@ -1,0 +1,93 @@
+package bufpool
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+)
+
+// BinaryTiered is a pool whose tiers are powers of two. Get and Put find theirs
+// by one table look-up on the position of the highest bit, so that the number
+// of tiers costs nothing. With a tier for each power of two, a buffer above the
+// smallest tier is less than twice what was asked for.
+//
+// Build it with [NewBinaryTiered]; the zero value panics. It must not be
+// copied, and may be used by several goroutines at once.
+type BinaryTiered struct {
+	// class[k] is the smallest tier that holds 1<<k bytes, or nil.
+	class [bits.UintSize + 1]*tier
+	shelf
+}
+
+// NewBinaryTiered returns a pool with a tier of 1<<e bytes for each of
+// exponents, each from 0 to 46 (30 on 32-bit platforms). Order and duplicates do
+// not matter, and exponents is not changed. [Exponents] makes the list.
+func NewBinaryTiered(exponents []uint8, opts ...Option) (*BinaryTiered, error) {
+	sizes := make([]int, len(exponents))
+	for i, e := range exponents {
+		if e > maxExponent {
+			return nil, fmt.Errorf("bufpool: tier exponent %d is above %d", e, maxExponent)
+		}
+		sizes[i] = 1 << e
+	}
+	p := new(BinaryTiered)
+	if err := p.build(sizes, opts); err != nil {
+		return nil, err
+	}
+	k := 0
+	for _, t := range p.tiers {
+		for ; k < bits.Len(uint(t.size)); k++ {
+			p.class[k] = t
+		}
+	}
+	return p, nil
+}
+
+// Exponents lists the exponents of the powers of two from min to max bytes,
+// both included, for [NewBinaryTiered]. The list is empty if there are none.
+func Exponents(min, max int) []uint8 {
+	var e []uint8
+	for k := 0; k < bits.UintSize-1 && 1<<k <= max; k++ {
+		if 1<<k >= min {
+			e = append(e, uint8(k))
+		}
+	}
+	return e
+}
+
+// tierFor returns the smallest tier of at least n bytes, or nil. It finds none
+// for n == 0: n-1 wraps around there as it does for a negative n.
+func (p *BinaryTiered) tierFor(n int) *tier {
+	return p.class[bits.Len(uint(n-1))]
+}
+
+// Get returns a buffer of length bytes as [BufferPool] says.
+func (p *BinaryTiered) Get(length int) *[]byte {
+	t := p.tierFor(length)
+	if t == nil {
+		return p.getSlow(length, "BinaryTiered")
+	}
+	b := t.take()
+	if b == nil || cap(*b) != t.hot {
+		return t.lend(b, length)
+	}
+	*b = (*b)[:length]
+	return b
+}
+
+// Put gives back a buffer as [BufferPool] says.
+func (p *BinaryTiered) Put(buf *[]byte) {
+	if buf != nil {
+		if t := p.tierFor(cap(*buf)); t != nil && t.hot == cap(*buf) {
+			t.give(buf)
+			return
+		}
+	}
+	p.putSlow(buf, "BinaryTiered")
+}
+
+// Sizes returns the tiers, ascending, in a slice of its own.
+func (p *BinaryTiered) Sizes() []int { return slices.Clone(p.sizes) }
+
+// Stats returns what the pool counted.
+func (p *BinaryTiered) Stats() Stats { return p.statistics() }

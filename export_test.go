@@ -1,0 +1,12 @@
+package bufpool
+
+// The search for a tier alone, as Get and as Put make it, for a benchmark.
+
+func (p *Tiered) LookupGet(n int) bool { return p.smallest(uint(n)) != nil }
+func (p *Tiered) LookupPut(c int) bool { return p.exactly(uint(c)) != nil }
+
+func (p *BinaryTiered) LookupGet(n int) bool { return p.tierFor(n) != nil }
+func (p *BinaryTiered) LookupPut(c int) bool {
+	t := p.tierFor(c)
+	return t != nil && t.hot == c
+}

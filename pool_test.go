@@ -1,0 +1,541 @@
+package bufpool_test
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bufpool/bufpool"
+	"github.com/bufpool/bufpool/bufpooltest"
+)
+
+// statser is what all pools have beside Get and Put.
+type statser interface {
+	bufpool.BufferPool
+	Sizes() []int
+	Stats() bufpool.Stats
+}
+
+// kind is a pool to test, built anew by new.
+type kind struct {
+	name string
+	new  func(opts ...bufpool.Option) statser
+}
+
+// kinds are all pools that keep something, in several configurations.
+func kinds() []kind {
+	tiered := func(sizes ...int) kind {
+		return kind{fmt.Sprintf("Tiered%v", sizes), func(opts ...bufpool.Option) statser {
+			return bufpool.Must(bufpool.NewTiered(sizes, opts...))
+		}}
+	}
+	binary := func(min, max int) kind {
+		return kind{fmt.Sprintf("BinaryTiered[%d…%d]", min, max), func(opts ...bufpool.Option) statser {
+			return bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(min, max), opts...))
+		}}
+	}
+	sized := func(size int) kind {
+		return kind{fmt.Sprintf("Sized(%d)", size), func(opts ...bufpool.Option) statser {
+			return bufpool.Must(bufpool.NewSized(size, opts...))
+		}}
+	}
+	var powers []int
+	for _, e := range bufpool.Exponents(1, 16<<20) {
+		powers = append(powers, 1<<e)
+	}
+	return []kind{
+		tiered(1000, 5000, 70000),
+		tiered(1),
+		{"Tiered[1…16777216]", tiered(powers...).new},
+		tiered(1<<10, 2<<10, 4<<10, 8<<10, 16<<10, 32<<10, 48<<10, 64<<10, 96<<10, 128<<10), // loki#12362
+		binary(1, 16<<20),
+		binary(1, 1),
+		binary(256, 8<<20),
+		{"BinaryTiered[8 12 14 15 20]", func(opts ...bufpool.Option) statser {
+			return bufpool.Must(bufpool.NewBinaryTiered([]uint8{8, 12, 14, 15, 20}, opts...))
+		}},
+		{"Switch", func(opts ...bufpool.Option) statser { return bufpool.Must(bufpool.NewSwitch(opts...)) }},
+		sized(1),
+		sized(1000),
+		sized(64 << 10),
+	}
+}
+
+func TestContract(t *testing.T) {
+	for _, k := range kinds() {
+		for _, mode := range []bufpool.Clear{bufpool.ClearNever, bufpool.ClearOnGet, bufpool.ClearOnPut} {
+			t.Run(fmt.Sprintf("%s/%v", k.name, mode), func(t *testing.T) {
+				t.Parallel()
+				bufpooltest.Test(t, func() bufpool.BufferPool {
+					return k.new(bufpool.WithClear(mode))
+				}, k.new().Sizes())
+			})
+		}
+	}
+	t.Run("zero Switch", func(t *testing.T) {
+		bufpooltest.Test(t, func() bufpool.BufferPool { return new(bufpool.Switch) }, sevenSizes)
+	})
+	t.Run("Nop", func(t *testing.T) {
+		bufpooltest.Test(t, func() bufpool.BufferPool { return bufpool.Nop{} }, nil)
+	})
+	t.Run("default", func(t *testing.T) {
+		var sizes []int
+		for size := 256; size <= 8<<20; size *= 2 {
+			sizes = append(sizes, size)
+		}
+		if diff := cmp.Diff(sizes, bufpool.Default().(statser).Sizes()); diff != "" {
+			t.Errorf("default's tiers (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestPutsAreAnsweredAlike puts every capacity from 0 to twice the largest tier
+// into pools of the same tiers, and compares what becomes of it.
+func TestPutsAreAnsweredAlike(t *testing.T) {
+	binary := bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(16, 64<<10)))
+	for name, pools := range map[string][]statser{
+		"powers": {binary, bufpool.Must(bufpool.NewTiered(binary.Sizes()))},
+		"seven":  {new(bufpool.Switch), bufpool.Must(bufpool.NewTiered(sevenSizes))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sizes := pools[0].Sizes()
+			largest := sizes[len(sizes)-1]
+			memory := make([]byte, 2*largest)
+			var want bufpool.Stats
+			for c := 0; c <= 2*largest; c++ {
+				switch {
+				case c == 0:
+					want.Dropped.Empty++
+				case c < sizes[0]:
+					want.Dropped.Undersized++
+				case c > largest:
+					want.Dropped.Oversized++
+				case !slices.Contains(sizes, c):
+					want.Dropped.Between++
+				}
+				for _, p := range pools {
+					b := memory[:0:c]
+					p.Put(&b)
+				}
+				if c%4096 > 1 && c%4096 < 4095 && c > 8192 && c < 2*largest {
+					continue // Stats allocates; a wrong answer shows at the next look
+				}
+				for _, p := range pools {
+					if got := p.Stats(); got.Dropped != want.Dropped {
+						t.Fatalf("%T, after the Put of a capacity of %d: %+v, want %+v", p, c, got.Dropped, want.Dropped)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestChangedHeaderIsHarmless(t *testing.T) {
+	// The field that was put lives on and is set to nil, cut, or replaced: the
+	// Get that meets it counts a miss, and the tier's capacity comes out all the
+	// same, even where the field holds a larger buffer.
+	for _, k := range kinds() {
+		for _, mode := range []bufpool.Clear{bufpool.ClearNever, bufpool.ClearOnGet, bufpool.ClearOnPut} {
+			p := k.new(bufpool.WithClear(mode))
+			for i, size := range p.Sizes() {
+				for name, change := range map[string]func(*[]byte){
+					"nil":      func(b *[]byte) { *b = nil },
+					"cut":      func(b *[]byte) { *b = (*b)[: 0 : size-1] },
+					"advanced": func(b *[]byte) { *b = (*b)[1:] },
+					"larger":   func(b *[]byte) { *b = make([]byte, size+1) },
+				} {
+					var c struct{ buf []byte }
+					c.buf = *p.Get(size)
+					before := p.Stats().Tiers[i].Misses
+					p.Put(&c.buf)
+					change(&c.buf)
+					for range 2 {
+						b := p.Get(size)
+						if len(*b) != size || cap(*b) != size {
+							t.Errorf("%s, %v, %s: Get(%d) has length %d, capacity %d", k.name, mode, name, size, len(*b), cap(*b))
+						}
+					}
+					if got := p.Stats().Tiers[i].Misses - before; got != 2 {
+						t.Errorf("%s, %v, %s: %d misses, want 2", k.name, mode, name, got)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestInvalidConfigurations(t *testing.T) {
+	tiered := func(sizes ...int) func() (any, error) {
+		return func() (any, error) { p, err := bufpool.NewTiered(sizes); return p == nil, err }
+	}
+	binary := func(exponents ...uint8) func() (any, error) {
+		return func() (any, error) { p, err := bufpool.NewBinaryTiered(exponents); return p == nil, err }
+	}
+	sized := func(size int) func() (any, error) {
+		return func() (any, error) { p, err := bufpool.NewSized(size); return p == nil, err }
+	}
+	option := func(o bufpool.Option) func() (any, error) {
+		return func() (any, error) { p, err := bufpool.NewSwitch(o); return p == nil, err }
+	}
+	tooLarge, tooHigh := 1<<30, uint8(31)
+	if bits.UintSize == 64 {
+		tooLarge, tooHigh = tooLarge<<16, 47
+	}
+	tooLarge++
+	for _, test := range []struct {
+		new  func() (any, error)
+		want string
+	}{
+		{tiered(), "no tiers"},
+		{binary(), "no tiers"},
+		{binary(bufpool.Exponents(3, 3)...), "no tiers"},
+		{tiered(0), "size 0 "},
+		{tiered(-5), "size -5 "},
+		{tiered(4, -5, 8), "size -5 "},
+		{tiered(math.MinInt, 8), fmt.Sprintf("size %d ", math.MinInt)},
+		{tiered(tooLarge), fmt.Sprintf("size %d ", tooLarge)},
+		{tiered(8, math.MaxInt), fmt.Sprintf("size %d ", math.MaxInt)},
+		{sized(0), "size 0 "},
+		{sized(-1), "size -1 "},
+		{sized(math.MaxInt), fmt.Sprintf("size %d ", math.MaxInt)},
+		{binary(tooHigh), fmt.Sprintf("exponent %d ", tooHigh)},
+		{binary(8, 63), "exponent 63 "},
+		{binary(64), "exponent 64 "},
+		{binary(255), "exponent 255 "},
+		{option(nil), "nil Option"},
+		{option(bufpool.WithClear(3)), "Clear(3)"},
+		{option(bufpool.WithClear(255)), "Clear(255)"},
+	} {
+		isNil, err := test.new()
+		if err == nil || !strings.HasPrefix(err.Error(), "bufpool: ") || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("error %v, want bufpool: … %s", err, test.want)
+		}
+		if isNil != true {
+			t.Errorf("%v, and a pool beside it", err)
+		}
+	}
+	if _, err := bufpool.NewTiered([]int{tooLarge - 1}); err != nil {
+		t.Error(err)
+	}
+	if _, err := bufpool.NewBinaryTiered([]uint8{tooHigh - 1}); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzConstructors(f *testing.F) {
+	f.Add(4, 8, 4, uint8(3), uint8(3), uint8(0))
+	f.Add(0, -1, math.MaxInt, uint8(63), uint8(64), uint8(4))
+	f.Fuzz(func(t *testing.T, a, b, c int, d, e, mode uint8) {
+		sizes := []int{a, b, c}
+		exponents := []uint8{d, e}
+		clearing := bufpool.WithClear(bufpool.Clear(mode))
+		tiered, errTiered := bufpool.NewTiered(sizes, clearing)
+		binary, errBinary := bufpool.NewBinaryTiered(exponents, clearing)
+		if !slices.Equal(sizes, []int{a, b, c}) || !slices.Equal(exponents, []uint8{d, e}) {
+			t.Fatal("the caller's slice was changed")
+		}
+		use := func(p statser, err error) {
+			if err != nil {
+				if !strings.HasPrefix(err.Error(), "bufpool: ") {
+					t.Fatal(err)
+				}
+				return
+			}
+			sizes := p.Sizes()
+			if !slices.IsSorted(sizes) || len(slices.Compact(p.Sizes())) != len(sizes) {
+				t.Fatal(sizes)
+			}
+			if sizes[0] <= 1<<20 { // and does not need half the machine
+				if got := cap(*p.Get(0)); got != sizes[0] {
+					t.Fatalf("Get(0) has capacity %d of %d", got, sizes)
+				}
+			}
+			p.Put(nil)
+		}
+		use(tiered, errTiered)
+		use(binary, errBinary)
+		if e := bufpool.Exponents(a, b); len(e) > bits.UintSize-1 {
+			t.Fatal(e)
+		}
+	})
+}
+
+func TestDuplicatesAndOrderDoNotMatter(t *testing.T) {
+	sizes, exponents := []int{8, 4, 8, 4}, []uint8{3, 2, 3, 2}
+	tiered := bufpool.Must(bufpool.NewTiered(sizes))
+	binary := bufpool.Must(bufpool.NewBinaryTiered(exponents))
+	if !slices.Equal(sizes, []int{8, 4, 8, 4}) || !slices.Equal(exponents, []uint8{3, 2, 3, 2}) {
+		t.Errorf("the caller's slices are now %v, %v", sizes, exponents)
+	}
+	sizes[0] = 1 << 20 // the pool has a copy
+	for _, p := range []statser{tiered, binary} {
+		if got := p.Sizes(); !slices.Equal(got, []int{4, 8}) {
+			t.Errorf("%T: tiers %v", p, got)
+		}
+		for n, want := range []int{4, 4, 4, 4, 4, 8, 8, 8, 8, 9, 10} {
+			if got := cap(*p.Get(n)); got != want {
+				t.Errorf("%T: Get(%d) has capacity %d, want %d", p, n, got, want)
+			}
+		}
+	}
+}
+
+func TestExponents(t *testing.T) {
+	for _, test := range []struct {
+		min, max int
+		want     []uint8
+	}{
+		{256, 2048, []uint8{8, 9, 10, 11}},
+		{255, 2049, []uint8{8, 9, 10, 11}},
+		{257, 2047, []uint8{9, 10}},
+		{1, 1, []uint8{0}},
+		{-8, 2, []uint8{0, 1}},
+		{math.MinInt, 0, nil},
+		{3, 3, nil},
+		{2048, 256, nil},
+		{math.MaxInt, math.MaxInt, nil},
+		{math.MaxInt/2 + 1, math.MaxInt, []uint8{bits.UintSize - 2}},
+	} {
+		if got := bufpool.Exponents(test.min, test.max); !slices.Equal(got, test.want) {
+			t.Errorf("Exponents(%d, %d) = %v, want %v", test.min, test.max, got, test.want)
+		}
+	}
+}
+
+func mustPanic(t *testing.T, want string, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if got := recover(); got == nil || !strings.Contains(fmt.Sprint(got), want) {
+			t.Errorf("panic %v, want one with %q", got, want)
+		}
+	}()
+	f()
+}
+
+func TestMustPanics(t *testing.T) {
+	mustPanic(t, "bufpool: tier size -1", func() { bufpool.Must(bufpool.NewSized(-1)) })
+}
+
+func TestZeroValuesPanicWithTheirNames(t *testing.T) {
+	for name, p := range map[string]bufpool.BufferPool{
+		"Tiered":       new(bufpool.Tiered),
+		"BinaryTiered": new(bufpool.BinaryTiered),
+		"Sized":        new(bufpool.Sized),
+	} {
+		for _, n := range []int{-1, 0, 1, 1 << 20} {
+			mustPanic(t, "bufpool: zero "+name+"; build it with New"+name, func() { p.Get(n) })
+		}
+		for _, b := range [][]byte{nil, {}, make([]byte, 1)} {
+			mustPanic(t, "bufpool: zero "+name, func() { p.Put(&b) })
+		}
+		mustPanic(t, "bufpool: zero "+name, func() { p.Put(nil) })
+	}
+}
+
+func TestNopIsExact(t *testing.T) {
+	var p bufpool.Nop
+	for _, n := range []int{0, 1, 1000} {
+		b := p.Get(n)
+		if len(*b) != n || cap(*b) != n {
+			t.Errorf("Get(%d) has length %d, capacity %d", n, len(*b), cap(*b))
+		}
+		p.Put(b)
+	}
+	if p.Sizes() != nil || !cmp.Equal(p.Stats(), bufpool.Stats{}) {
+		t.Errorf("Sizes %v, Stats %v", p.Sizes(), p.Stats())
+	}
+}
+
+func TestDefaultCapacityIsAtMostTwiceTheLength(t *testing.T) {
+	p := bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))
+	for n := 256; n <= 8<<20; n += n/97 + 1 {
+		b := p.Get(n)
+		if cap(*b) >= 2*n {
+			t.Errorf("Get(%d) has capacity %d", n, cap(*b))
+		}
+		p.Put(b)
+	}
+	if got := cap(*p.Get(32769)); got != 65536 { // grpc/grpc-go#8770: 1 MiB
+		t.Errorf("Get(32769) has capacity %d", got)
+	}
+}
+
+func TestSetDefault(t *testing.T) {
+	original := bufpool.Default()
+	a, b, c := new(bufpool.Switch), bufpool.Nop{}, bufpool.Must(bufpool.NewSized(64))
+	restoreA := bufpool.SetDefault(a)
+	restoreB := bufpool.SetDefault(b) // of another dynamic type
+	restoreC := bufpool.SetDefault(c)
+	is := func(want bufpool.BufferPool) {
+		t.Helper()
+		if got := bufpool.Default(); got != want {
+			t.Errorf("default is %T, want %T", got, want)
+		}
+	}
+	is(c)
+	if got := cap(*bufpool.Get(3)); got != 64 {
+		t.Errorf("Get did not go to the default: capacity %d", got)
+	}
+	bufpool.Put(nil)
+	if got := c.Stats().Dropped.Empty; got != 1 {
+		t.Error("Put did not go to the default")
+	}
+	restoreB() // out of order: what was before b, whatever came since
+	is(a)
+	restoreC()
+	is(b)
+	restoreC() // twice is harmless
+	restoreB()
+	is(b)
+	restoreA()
+	is(original)
+	again := bufpool.SetDefault(a)
+	restoreA()
+	is(a)
+	again()
+	is(original)
+}
+
+func TestSetDefaultRefusesNil(t *testing.T) {
+	before := bufpool.Default()
+	for _, p := range []bufpool.BufferPool{
+		nil, (*bufpool.Tiered)(nil), (*bufpool.BinaryTiered)(nil), (*bufpool.Switch)(nil), (*bufpool.Sized)(nil),
+	} {
+		mustPanic(t, "bufpool: SetDefault of a nil pool", func() { bufpool.SetDefault(p) })
+	}
+	if bufpool.Default() != before {
+		t.Error("the default was changed")
+	}
+}
+
+func TestSetDefaultWhileInUse(t *testing.T) {
+	pools := []bufpool.BufferPool{
+		bufpool.Default(), new(bufpool.Switch), bufpool.Nop{}, bufpool.Must(bufpool.NewTiered([]int{100, 1000})),
+	}
+	stop := make(chan struct{})
+	var users sync.WaitGroup
+	for i := range 8 {
+		users.Go(func() {
+			for n := i; ; n = (n + 97) % 5000 {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				b := bufpool.Get(n)
+				if len(*b) != n || cap(*b) < n {
+					t.Errorf("Get(%d) has length %d, capacity %d", n, len(*b), cap(*b))
+					return
+				}
+				for j := range *b {
+					(*b)[j] = byte(i)
+				}
+				runtime.Gosched()
+				for _, got := range *b {
+					if got != byte(i) {
+						t.Errorf("another's byte %d in the buffer of %d", got, i)
+						return
+					}
+				}
+				bufpool.Put(b) // perhaps to another pool than it is from
+			}
+		})
+	}
+	for i := range 2000 {
+		restore := bufpool.SetDefault(pools[i%len(pools)])
+		runtime.Gosched()
+		restore()
+	}
+	close(stop)
+	users.Wait()
+	if bufpool.Default() != pools[0] {
+		t.Error("the default is not what it was")
+	}
+}
+
+func TestPoolsDoNotShare(t *testing.T) {
+	a, b := bufpool.Must(bufpool.NewSized(1024)), bufpool.Must(bufpool.NewSized(1024))
+	seen := map[*byte]bool{}
+	for range 100 {
+		x := a.Get(1024)
+		seen[&(*x)[0]] = true
+		a.Put(x)
+	}
+	for range 100 {
+		if x := b.Get(1024); seen[&(*x)[0]] {
+			t.Fatal("a buffer of one pool came out of another")
+		}
+	}
+}
+
+func TestGrownBuffersAreDroppedOrServed(t *testing.T) {
+	// What append makes of a full buffer is rarely a tier.
+	for _, k := range kinds() {
+		p := k.new()
+		for _, size := range p.Sizes() {
+			if size > 1<<20 {
+				continue
+			}
+			for range 20 {
+				b := p.Get(size)
+				*b = append(*b, 0)
+				p.Put(b)
+				if got := p.Get(size); cap(*got) != size {
+					t.Fatalf("%s: Get(%d) has capacity %d", k.name, size, cap(*got))
+				}
+			}
+		}
+	}
+}
+
+func TestOnlyTheStandardLibrary(t *testing.T) {
+	out := goCommand(t, "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", ".")
+	if got := strings.Fields(out); !slices.Equal(got, []string{"github.com/bufpool/bufpool"}) {
+		t.Errorf("the root package depends on %v", got)
+	}
+	out = goCommand(t, "list", "-f", "{{join .Imports \" \"}}", ".")
+	if slices.Contains(strings.Fields(out), "unsafe") {
+		t.Error("the root package imports unsafe")
+	}
+}
+
+func TestVetFindsCopies(t *testing.T) {
+	out := goCommand(t, "vet", "-copylocks", "./testdata/copylocks")
+	if got := strings.Count(out, "copies lock value"); got != 4 {
+		t.Errorf("vet found %d copies of 4:\n%s", got, out)
+	}
+}
+
+// goCommand returns what the go command prints, whether or not it fails.
+func goCommand(t *testing.T, args ...string) string {
+	t.Helper()
+	path, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("no go command: ", err)
+	}
+	out, err := exec.Command(path, args...).CombinedOutput()
+	if _, failed := err.(*exec.ExitError); err != nil && !failed {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func TestClearNames(t *testing.T) {
+	for c, want := range map[bufpool.Clear]string{
+		bufpool.ClearNever: "ClearNever", bufpool.ClearOnGet: "ClearOnGet", bufpool.ClearOnPut: "ClearOnPut", 9: "Clear(9)",
+	} {
+		if got := c.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
