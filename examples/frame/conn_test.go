@@ -1,0 +1,739 @@
+package frame_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math/bits"
+	"math/rand/v2"
+	"net"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+
+	"github.com/bufpool/bufpool"
+	"github.com/bufpool/bufpool/examples/frame"
+	"github.com/bufpool/bufpool/internal/balance"
+)
+
+// rw joins a reader and a writer.
+type rw struct {
+	r io.Reader
+	w io.Writer
+}
+
+func (c rw) Read(p []byte) (int, error)  { return c.r.Read(p) }
+func (c rw) Write(p []byte) (int, error) { return c.w.Write(p) }
+
+// header is that of a frame of n bytes, without options.
+func header(n uint32) []byte {
+	h := make([]byte, 12)
+	h[0] = 3
+	binary.LittleEndian.PutUint32(h[2:], n)
+	binary.LittleEndian.PutUint32(h[6:], crc32.ChecksumIEEE(h[:6]))
+	return h
+}
+
+// pair returns the two ends of a real connection.
+func pair(t *testing.T, network string) (a, b net.Conn) {
+	t.Helper()
+	if network == "pipe" {
+		a, b = net.Pipe()
+	} else {
+		addr := "127.0.0.1:0"
+		if network == "unix" {
+			addr = filepath.Join(t.TempDir(), "s")
+		}
+		l, err := net.Listen(network, addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		if a, err = net.Dial(network, l.Addr().String()); err != nil {
+			t.Fatal(err)
+		}
+		if b, err = l.Accept(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { a.Close(); b.Close() })
+	return a, b
+}
+
+func TestRoundTrips(t *testing.T) {
+	for _, network := range []string{"pipe", "unix", "tcp"} {
+		for _, slowly := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/one byte at a time=%v", network, slowly), func(t *testing.T) {
+				a, b := pair(t, network)
+				sending, receiving := newBalanced(), newBalanced()
+				from := frame.NewConn(a, frame.WithBufferPool(sending))
+				var to *frame.Conn
+				if slowly {
+					to = frame.NewConn(rw{iotest.OneByteReader(b), b}, frame.WithBufferPool(receiving))
+				} else {
+					to = frame.NewConn(b, frame.WithBufferPool(receiving))
+				}
+				frames := known
+				if slowly {
+					frames = known[:5]
+				}
+				done := make(chan error, 1)
+				go func() {
+					done <- sendAll(t, from, sending, frames)
+					from.Close()
+				}()
+				g := frame.New()
+				for _, k := range frames {
+					for range 2 {
+						if err := to.Receive(g); err != nil {
+							t.Fatal(err)
+						}
+						k.is(t, g)
+					}
+				}
+				if err := to.Receive(g); err != io.EOF {
+					t.Errorf("at the end: %v", err)
+				}
+				if err := to.Receive(g); err != io.EOF {
+					t.Errorf("again: %v", err)
+				}
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+				mustBalance(t, sending, receiving)
+			})
+		}
+	}
+}
+
+// sendAll sends each frame twice, once from the pool and once from the caller's
+// memory.
+func sendAll(t *testing.T, c *frame.Conn, p bufpool.BufferPool, frames []knownFrame) error {
+	f := frame.New(frame.WithBufferPool(p))
+	defer f.Release()
+	for _, k := range frames {
+		f.Reset()
+		k.setHeader(t, f)
+		f.WritePayload(k.payload)
+		if err := c.Send(f); err != nil {
+			return err
+		}
+		mine, err := frame.Parse(k.wire())
+		if err != nil {
+			return err
+		}
+		if err := c.Send(mine); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestManySendersDoNotInterleave(t *testing.T) {
+	const senders, each = 8, 200
+	for _, network := range []string{"pipe", "unix", "tcp"} {
+		a, b := pair(t, network)
+		p := newBalanced()
+		from, to := frame.NewConn(a, frame.WithBufferPool(p)), frame.NewConn(b, frame.WithBufferPool(p))
+		var wg sync.WaitGroup
+		for i := range senders {
+			wg.Go(func() {
+				f := frame.New(frame.WithBufferPool(p))
+				defer f.Release()
+				for j := range each {
+					payload := bytes.Repeat([]byte{byte(i)}, j*37%3000+1)
+					if j%2 == 0 {
+						f.WritePayload(payload)
+						if err := errors.Join(f.SetOptions(uint32(i), uint32(j)), from.Send(f)); err != nil {
+							t.Error(err)
+							return
+						}
+						continue
+					}
+					g := frame.New()
+					if err := g.SetOptions(uint32(i), uint32(j)); err != nil {
+						t.Error(err)
+					}
+					mine, err := frame.From(must(g.Wire()), payload) // two slices, and no other between them
+					if err == nil {
+						err = from.Send(mine)
+					}
+					if err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		next := [senders]uint32{}
+		f := frame.New()
+		for range senders * each {
+			if err := to.Receive(f); err != nil {
+				t.Fatal(err)
+			}
+			o := f.Options()
+			if len(o) != 2 || o[1] != next[o[0]] {
+				t.Fatalf("%s: options %v", network, o)
+			}
+			next[o[0]]++
+			if want := bytes.Repeat([]byte{byte(o[0])}, int(o[1])*37%3000+1); !bytes.Equal(f.Payload(), want) {
+				t.Fatalf("%s: frame %v is mixed with another", network, o)
+			}
+		}
+		f.Release()
+		wg.Wait()
+		mustBalance(t, p)
+	}
+}
+
+func TestSendAndReceiveOverlap(t *testing.T) {
+	a, b := pair(t, "tcp")
+	p := newBalanced()
+	here, there := frame.NewConn(a, frame.WithBufferPool(p)), frame.NewConn(b, frame.WithBufferPool(p))
+	var wg sync.WaitGroup
+	for _, c := range []*frame.Conn{here, there} {
+		wg.Go(func() {
+			f := frame.New(frame.WithBufferPool(p))
+			defer f.Release()
+			for n := range 300 {
+				f.AllocPayload(n * 100)
+				if err := c.Send(f); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		wg.Go(func() {
+			f := frame.New()
+			defer f.Release()
+			for n := range 300 {
+				if err := c.Receive(f); err != nil || len(f.Payload()) != n*100 {
+					t.Errorf("%v, %d bytes", err, len(f.Payload()))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	mustBalance(t, p)
+}
+
+func TestManyKindsOfReaders(t *testing.T) {
+	var stream bytes.Buffer
+	rnd := rand.New(rand.NewPCG(5, 6))
+	var sent [][]byte
+	out := frame.NewConn(&stream)
+	f := frame.New()
+	for i := range 1000 {
+		payload := make([]byte, rnd.IntN(2000)*(i%3))
+		for j := range payload {
+			payload[j] = byte(rnd.Uint32())
+		}
+		sent = append(sent, payload)
+		f.WritePayload(payload)
+		if err := errors.Join(f.SetOptions(make([]uint32, i%11)...), out.Send(f)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Release()
+	for name, wrap := range map[string]func(io.Reader) io.Reader{
+		"one byte": iotest.OneByteReader, "half": iotest.HalfReader, "data with error": iotest.DataErrReader,
+	} {
+		p := newBalanced() // poisoned: a byte that was not read would show
+		c := frame.NewConn(rw{r: wrap(bytes.NewReader(stream.Bytes()))}, frame.WithBufferPool(p))
+		for i, payload := range sent {
+			if err := c.Receive(f); err != nil || !bytes.Equal(f.Payload(), payload) || len(f.Options()) != i%11 {
+				t.Fatalf("%s, frame %d: %v", name, i, err)
+			}
+		}
+		if err := c.Receive(f); err != io.EOF {
+			t.Errorf("%s, at the end: %v", name, err)
+		}
+		mustBalance(t, p)
+	}
+	// A time-out between two frames is not sticky; one inside a frame is.
+	again := &once{err: iotest.ErrTimeout, r: bytes.NewReader(stream.Bytes())}
+	c := frame.NewConn(rw{r: again})
+	if err := c.Receive(f); err != iotest.ErrTimeout {
+		t.Error(err)
+	}
+	if err := c.Receive(f); err != nil {
+		t.Errorf("after a time-out between frames: %v", err)
+	}
+	again.after, again.err = 5, iotest.ErrTimeout
+	if err := c.Receive(f); err != iotest.ErrTimeout {
+		t.Error(err)
+	}
+	if err := c.Receive(f); !errors.Is(err, iotest.ErrTimeout) || err == iotest.ErrTimeout {
+		t.Errorf("after a time-out inside a frame: %v", err)
+	}
+	f.Release()
+}
+
+// once fails once, after so many bytes, and goes on.
+type once struct {
+	r     io.Reader
+	after int
+	err   error
+}
+
+func (o *once) Read(p []byte) (int, error) {
+	if o.err == nil {
+		return o.r.Read(p)
+	}
+	if o.after == 0 {
+		err := o.err
+		o.err = nil
+		return 0, err
+	}
+	n, err := o.r.Read(p[:min(len(p), o.after)])
+	o.after -= n
+	return n, err
+}
+
+var errBroken = errors.New("broken")
+
+func TestReaderThatFailsAfterEveryByte(t *testing.T) {
+	k := known[3]
+	k.payload = bytes.Repeat([]byte("0123456789"), 30)
+	f := frame.New()
+	k.setHeader(t, f)
+	f.WritePayload(k.payload)
+	w := bytes.Clone(must(f.Wire()))
+	f.Release()
+	for _, keep := range []int{0, 4096} {
+		for cut := range w {
+			for _, failure := range []error{errBroken, io.EOF} {
+				p := newBalanced()
+				g := frame.New(frame.WithBufferPool(p), frame.WithKeep(keep))
+				g.WritePayload([]byte("before")) // and so a kept buffer
+				r := io.MultiReader(bytes.NewReader(w[:cut]), iotest.ErrReader(failure))
+				c := frame.NewConn(rw{r: r}, frame.WithBufferPool(p))
+				err := c.Receive(g)
+				want := failure
+				if failure == io.EOF && cut > 0 {
+					want = io.ErrUnexpectedEOF
+				}
+				if err != want {
+					t.Fatalf("%v after %d bytes: %v", failure, cut, err)
+				}
+				(&knownFrame{}).is(t, g)
+				// What left the stream inside a frame is sticky.
+				again := c.Receive(g)
+				if !errors.Is(again, want) || cut > 0 && !strings.Contains(again.Error(), "earlier Receive") {
+					t.Fatalf("%v after %d bytes, again: %v", failure, cut, again)
+				}
+				if keep == 0 { // there is nothing to Release
+					mustBalance(t, p)
+				}
+				g.Release()
+				mustBalance(t, p)
+			}
+		}
+	}
+}
+
+// limited accepts so many bytes, and then fails, or says nothing and takes less.
+type limited struct {
+	bytes.Buffer
+	left   int
+	err    error
+	writes int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	l.writes++
+	if n := l.left; n < len(p) {
+		l.left = 0
+		l.Buffer.Write(p[:n])
+		return n, l.err
+	}
+	l.left -= len(p)
+	return l.Buffer.Write(p)
+}
+
+// limitedConn makes it a net.Conn, for which Send uses net.Buffers.
+type limitedConn struct {
+	net.Conn
+	*limited
+}
+
+func (l limitedConn) Write(p []byte) (int, error) { return l.limited.Write(p) }
+
+func TestWriterThatFailsAfterEveryByte(t *testing.T) {
+	k := known[3]
+	w := k.wire()
+	for _, failure := range []error{errBroken, nil} {
+		want := failure
+		if failure == nil {
+			want = io.ErrShortWrite
+		}
+		for cut := range w {
+			for kind := range 3 {
+				p := newBalanced()
+				l := &limited{left: cut, err: failure}
+				var stream io.ReadWriter = l
+				if kind == 2 {
+					stream = limitedConn{limited: l}
+				}
+				c := frame.NewConn(stream, frame.WithBufferPool(p))
+				var f *frame.Frame
+				if kind == 0 {
+					f = frame.New(frame.WithBufferPool(p))
+					k.setHeader(t, f)
+					f.WritePayload(k.payload)
+				} else {
+					f = must(frame.Parse(w))
+				}
+				if err := c.Send(f); err != want {
+					t.Fatalf("%d, %v after %d bytes: %v", kind, failure, cut, err)
+				}
+				if kind < 2 && !bytes.Equal(l.Bytes(), w[:cut]) {
+					t.Fatalf("%d: %d bytes written, want %d", kind, l.Len(), cut)
+				}
+				k.is(t, f) // it is still the caller's
+				l.left = 1 << 20
+				again := c.Send(f)
+				if cut == 0 && kind < 2 { // nothing went out, so the stream is as it was
+					if again != nil || !bytes.Equal(l.Bytes(), w) {
+						t.Fatalf("%d, after a failure before the first byte: %v", kind, again)
+					}
+				} else if kind < 2 || failure != nil && cut > 0 {
+					if !errors.Is(again, want) || !strings.Contains(again.Error(), "earlier Send") {
+						t.Fatalf("%d, %v after %d bytes, again: %v", kind, failure, cut, again)
+					}
+					if l.writes > 2 {
+						t.Fatal("written to after the failure")
+					}
+				}
+				f.Release()
+				mustBalance(t, p)
+			}
+		}
+	}
+}
+
+type badWriter int
+
+func (b badWriter) Write(p []byte) (int, error) { return int(b), nil }
+
+func TestBadWriters(t *testing.T) {
+	for _, n := range []int{-1, 1000} {
+		c := frame.NewConn(rw{w: badWriter(n)})
+		f := frame.New()
+		for range 2 {
+			if err := c.Send(f); err == nil || !strings.Contains(err.Error(), fmt.Sprint("invalid count ", n)) {
+				t.Error(err)
+			}
+		}
+	}
+	// A writer that panics does not lock others out.
+	c := frame.NewConn(rw{})
+	f := frame.New()
+	for range 2 {
+		mustPanic(t, "nil pointer", func() { c.Send(f) })
+	}
+}
+
+// counting notes what is written.
+type counting struct{ slices [][]byte }
+
+func (c *counting) Write(p []byte) (int, error) {
+	c.slices = append(c.slices, p)
+	return len(p), nil
+}
+
+func (c *counting) Read([]byte) (int, error) { return 0, io.EOF }
+
+func TestOneWritePerFrameAndNoCopy(t *testing.T) {
+	for _, n := range []int{0, 1, 200, 65536, 16 << 20} {
+		for options := range 11 {
+			var w counting
+			f := frame.New()
+			payload := f.AllocPayload(n)
+			if err := errors.Join(f.SetOptions(make([]uint32, options)...), frame.NewConn(&w).Send(f)); err != nil {
+				t.Fatal(err)
+			}
+			if len(w.slices) != 1 {
+				t.Fatalf("%d writes", len(w.slices))
+			}
+			out := w.slices[0]
+			if len(out) != 12+4*options+n || n > 0 && &out[len(out)-n] != &payload[0] {
+				t.Errorf("%d bytes and %d options: what was written does not lie in the payload's buffer", n, options)
+			}
+			f.Release()
+		}
+	}
+	// The caller's memory: two slices, as they are.
+	var w counting
+	payload := []byte("mine")
+	f := must(frame.From(header(0), payload))
+	if err := frame.NewConn(&w).Send(f); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.slices) != 2 || &w.slices[1][0] != &payload[0] {
+		t.Errorf("%d writes, or a copy", len(w.slices))
+	}
+}
+
+func TestForwardingCopiesNothing(t *testing.T) {
+	var w counting
+	p := newBalanced()
+	c := frame.NewConn(rw{bytes.NewReader(known[5].wire()), &w}, frame.WithBufferPool(p))
+	f := frame.New()
+	if err := c.Receive(f); err != nil {
+		t.Fatal(err)
+	}
+	payload := f.Payload()
+	if err := errors.Join(f.SetOptions(1, 2, 3), c.Send(f)); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.slices) != 1 || &w.slices[0][24] != &payload[0] {
+		t.Error("copied")
+	}
+	f.Release()
+	mustBalance(t, p)
+}
+
+func TestAnnouncedLengths(t *testing.T) {
+	for _, n := range []uint32{1<<31 - 53, 1<<31 - 1, 1 << 31, 1<<32 - 1, 64<<20 + 1} {
+		p := newBalanced()
+		c := frame.NewConn(rw{r: bytes.NewReader(header(n))}, frame.WithBufferPool(p))
+		f := frame.New(frame.WithBufferPool(p))
+		for range 2 {
+			if err := c.Receive(f); !errors.Is(err, frame.ErrPayloadTooLarge) || !strings.Contains(err.Error(), fmt.Sprint(n)) {
+				t.Errorf("%d: %v", n, err)
+			}
+		}
+		if got := p.Counts().Gets; got != 0 {
+			t.Errorf("%d gets for %d bytes", got, n)
+		}
+	}
+}
+
+func TestMaxPayloadBounds(t *testing.T) {
+	const limit = 1000
+	for n, want := range map[int]error{0: nil, limit - 1: nil, limit: nil, limit + 1: frame.ErrPayloadTooLarge, 10 * limit: frame.ErrPayloadTooLarge} {
+		var stream bytes.Buffer
+		p := newBalanced()
+		c := frame.NewConn(&stream, frame.WithMaxPayload(limit), frame.WithBufferPool(p))
+		f := frame.New(frame.WithBufferPool(p))
+		f.AllocPayload(n)
+		if err := f.SetOptions(1, 2, 3, 4, 5, 6, 7, 8, 9, 10); err != nil { // the header does not count
+			t.Fatal(err)
+		}
+		if err := c.Send(f); !errors.Is(err, want) {
+			t.Errorf("Send of %d: %v", n, err)
+		}
+		if want != nil {
+			if stream.Len() != 0 {
+				t.Errorf("refused, and %d bytes were written", stream.Len())
+			}
+			// A refusal is of the frame and not of the stream.
+			f.WritePayload([]byte("next"))
+			if err := errors.Join(c.Send(f), c.Receive(f)); err != nil || string(f.Payload()) != "next" {
+				t.Errorf("after a refusal: %v", err)
+			}
+			// What the sender refuses, the receiver would have.
+			unlimited := frame.NewConn(&stream)
+			f.AllocPayload(n)
+			if err := unlimited.Send(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.Receive(f); !errors.Is(err, want) {
+			t.Errorf("Receive of %d: %v", n, err)
+		}
+		if want == nil && len(f.Payload()) != n {
+			t.Errorf("%d bytes, want %d", len(f.Payload()), n)
+		}
+		f.Release()
+		mustBalance(t, p)
+	}
+}
+
+// stalled gives its bytes and then waits.
+type stalled struct {
+	r       io.Reader
+	waiting func()
+	release chan struct{}
+}
+
+func (s *stalled) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if n == 0 {
+		s.waiting()
+		<-s.release
+	}
+	return n, err
+}
+
+func heapInUse() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+func TestStalledPeersHoldLittle(t *testing.T) {
+	const peers = 1000
+	want := io.ErrUnexpectedEOF
+	if bits.UintSize < 64 {
+		want = frame.ErrPayloadTooLarge // more than an int holds
+	}
+	pool := bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))
+	release := make(chan struct{})
+	var waiting, done sync.WaitGroup
+	waiting.Add(peers)
+	before := heapInUse()
+	for range peers {
+		done.Go(func() {
+			var once sync.Once
+			arrived := func() { once.Do(waiting.Done) }
+			defer arrived()
+			s := &stalled{bytes.NewReader(header(0xFFFFFFFF)), arrived, release}
+			c := frame.NewConn(rw{r: s}, frame.WithMaxPayload(4<<30), frame.WithBufferPool(pool))
+			if err := c.Receive(frame.New()); !errors.Is(err, want) {
+				t.Error(err)
+			}
+		})
+	}
+	waiting.Wait()
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	if held := (int64(m.HeapAlloc) - before) / peers; held > 136<<10 {
+		t.Errorf("%d bytes held for each stalled peer", held)
+	} else {
+		t.Logf("%d bytes held for each stalled peer", held)
+	}
+	close(release)
+	done.Wait()
+}
+
+func TestIdleConnectionsHoldNothing(t *testing.T) {
+	p := newBalanced()
+	const conns = 1000
+	release := make(chan struct{})
+	var waiting, done sync.WaitGroup
+	waiting.Add(conns)
+	for range conns {
+		done.Go(func() {
+			s := &stalled{bytes.NewReader(known[4].wire()), waiting.Done, release}
+			c := frame.NewConn(rw{s, io.Discard}, frame.WithBufferPool(p))
+			f := frame.New(frame.WithBufferPool(p))
+			if err := errors.Join(c.Receive(f), c.Send(f)); err != nil {
+				t.Error(err)
+			}
+			if err := c.Receive(f); err != io.EOF { // waits
+				t.Error(err)
+			}
+		})
+	}
+	waiting.Wait()
+	if c := p.Counts(); c.Lent != 0 || c.Gets != conns {
+		t.Errorf("%d bytes lent while all are idle, %d gets", c.Lent, c.Gets)
+	}
+	close(release)
+	done.Wait()
+	mustBalance(t, p)
+}
+
+func TestALargeFrameLeavesNothingBehind(t *testing.T) {
+	for _, keep := range []int{0, 4096} {
+		var stream bytes.Buffer
+		p := newBalanced()
+		c := frame.NewConn(&stream, frame.WithBufferPool(p))
+		out, in := frame.New(frame.WithBufferPool(p)), frame.New(frame.WithKeep(keep))
+		out.AllocPayload(16 << 20)
+		if err := errors.Join(c.Send(out), c.Receive(in)); err != nil {
+			t.Fatal(err)
+		}
+		stream = bytes.Buffer{}
+		for range 1000 {
+			out.WritePayload(make([]byte, 100))
+			if err := errors.Join(c.Send(out), c.Receive(in)); err != nil {
+				t.Fatal(err)
+			}
+			if got := p.Counts().Lent; got > 8192 {
+				t.Fatalf("keep %d: %d bytes lent for frames of 100", keep, got)
+			}
+		}
+		out.Release()
+		in.Release()
+		mustBalance(t, p)
+	}
+}
+
+func TestEmptyPayloadTakesNoBuffer(t *testing.T) {
+	var stream bytes.Buffer
+	p := newBalanced()
+	c := frame.NewConn(&stream, frame.WithBufferPool(p))
+	f := frame.New(frame.WithBufferPool(p))
+	if err := errors.Join(f.SetOptions(1, 2), c.Send(f), c.Receive(f)); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Counts().Gets; got != 0 {
+		t.Errorf("%d gets", got)
+	}
+}
+
+func TestReaderThatPanics(t *testing.T) {
+	for cut := range 300 {
+		p := newBalanced()
+		r := io.MultiReader(bytes.NewReader(append(header(1000), make([]byte, 1000)...)[:cut]), panicking{})
+		c := frame.NewConn(rw{r: r}, frame.WithBufferPool(p))
+		f := frame.New()
+		mustPanic(t, "the reader's", func() { c.Receive(f) })
+		f.Release()
+		mustBalance(t, p)
+	}
+}
+
+type panicking struct{}
+
+func (panicking) Read([]byte) (int, error) { panic("the reader's") }
+
+type closable struct {
+	bytes.Buffer
+	closed int
+}
+
+func (c *closable) Close() error {
+	c.closed++
+	return errBroken
+}
+
+func TestClose(t *testing.T) {
+	var s closable
+	if err := frame.NewConn(&s).Close(); err != errBroken || s.closed != 1 {
+		t.Errorf("%v, closed %d times", err, s.closed)
+	}
+	if err := frame.NewConn(&bytes.Buffer{}).Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A double with buffers of exactly the length asked for.
+func TestExactPool(t *testing.T) {
+	p := balance.New(bufpool.Nop{})
+	var stream bytes.Buffer
+	c := frame.NewConn(&stream, frame.WithBufferPool(p))
+	out, in := frame.New(frame.WithBufferPool(p)), frame.New(frame.WithBufferPool(p), frame.WithKeep(1000))
+	for _, k := range known {
+		out.WritePayload(k.payload)
+		k.setHeader(t, out)
+		if err := errors.Join(c.Send(out), c.Receive(in)); err != nil {
+			t.Fatal(err)
+		}
+		k.is(t, in)
+	}
+	out.Release()
+	in.Release()
+	mustBalance(t, p)
+}

@@ -1,0 +1,254 @@
+// Package frame is a codec for length-prefixed frames whose payload is a pooled
+// buffer. It shows what package bufpool is for, and is small enough to copy.
+//
+// A payload starts [Headroom] bytes into its buffer, and the header is written
+// into that room when the frame is sent: so a frame leaves as one slice in one
+// Write, without a copy of the payload or a buffer for the header. A received
+// payload lies the same way, and can be sent on as it is.
+//
+// # Wire format
+//
+// That of goridge v4, little-endian:
+//
+//	byte 0       version (high 4 bits), length of the header in words of 4 bytes (low 4 bits), 3 to 13
+//	byte 1       flags
+//	bytes 2–5    length of the payload, without the header
+//	bytes 6–9    CRC-32 (IEEE) of bytes 0–5
+//	bytes 10–11  stream bits
+//	then         up to 10 options of 4 bytes
+//	then         the payload
+//
+// The payload has no checksum.
+//
+// # Ownership
+//
+// A [Frame] owns its payload's buffer and gives it back to the pool that lent
+// it; what [Frame.Payload], [Frame.AllocPayload] and [Frame.Wire] return is on
+// loan until the frame's next write, Receive, Reset or Release. [Conn.Send]
+// borrows the frame until it returns, [Conn.Receive] fills it. [Frame.Detach]
+// hands the buffer to the caller. Memory that the caller brought, by [From] or
+// [Parse], is borrowed by the frame and never enters a pool.
+package frame
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+
+	"github.com/bufpool/bufpool"
+)
+
+// Frame is a header and a payload. It belongs to one goroutine at a time, but
+// for Release. The zero Frame is empty and uses the default pool; [New] takes
+// options. It must not be copied.
+type Frame struct {
+	// head is the header as it was received or set, of headerLen bytes. Its
+	// length, checksum and number of words are completed by seal.
+	head    [maxHeader]byte
+	payload []byte
+
+	// buf, if not nil, holds the payload after Headroom, or is kept for the
+	// next one. lender gets it back.
+	buf    *[]byte
+	lender bufpool.BufferPool
+
+	pool    bufpool.BufferPool // the frame's own; nil in the zero Frame
+	limit   int64              // of Wire
+	keep    int
+	options [maxOptions]uint32 // what Options returns
+
+	releasing sync.Mutex
+}
+
+// New returns an empty frame.
+func New(opts ...Option) *Frame {
+	c := newConfig(opts)
+	return &Frame{pool: c.pool, limit: c.limit, keep: c.keep}
+}
+
+// From returns a frame of a header and a payload that the caller brings. The
+// header is copied. The payload is borrowed and must stay as it is until the
+// frame is Reset or Released. Neither slice is ever written to, nor given to a
+// pool.
+//
+// The header must have 12 to 52 bytes, as many as its first byte says, or the
+// error wraps [ErrHeader]. Its length of payload and its checksum are not looked
+// at: they are made anew when the frame is sent.
+func From(header, payload []byte) (*Frame, error) {
+	if n := len(header); n < minHeader || n > maxHeader || n != int(header[0]&wordsMask)*4 {
+		return nil, fmt.Errorf("%w: a header of %d bytes", ErrHeader, n)
+	}
+	f := &Frame{pool: bufpool.Default(), limit: math.MaxUint32, payload: payload}
+	copy(f.head[:], header)
+	return f, nil
+}
+
+// Parse returns the frame that data is, borrowing its payload as [From] does.
+// data must be exactly one frame: with too few bytes the error wraps both
+// [ErrHeader] and io.ErrUnexpectedEOF, with too many [ErrHeader].
+func Parse(data []byte) (*Frame, error) {
+	header, payload, err := split(data)
+	if err != nil {
+		return nil, err
+	}
+	return From(header, payload)
+}
+
+// AllocPayload replaces the payload by n bytes, and returns them to be filled in
+// place. Their contents are arbitrary unless the frame's pool clears. An empty
+// payload takes no buffer.
+//
+// It panics if n is negative, and as the pool's Get does if n is beyond any
+// allocation; no buffer is lost.
+func (f *Frame) AllocPayload(n int) []byte {
+	mustBeLength(n)
+	if f.fits(n) {
+		return f.view(n)
+	}
+	f.putBack()
+	if n > 0 {
+		f.borrow(f.ownPool(), n)
+	}
+	return f.payload
+}
+
+// WritePayload replaces the payload by a copy of p. That may be a part of the
+// payload that there is.
+func (f *Frame) WritePayload(p []byte) {
+	if f.fits(len(p)) {
+		copy(f.view(len(p)), p)
+		return
+	}
+	old, lender := f.buf, f.lender
+	f.buf, f.payload = nil, nil
+	if old != nil {
+		defer lender.Put(old) // not before p is copied
+	}
+	copy(f.AllocPayload(len(p)), p)
+}
+
+// Payload returns the payload, on loan until the next write, Receive, Reset or
+// Release of the frame.
+func (f *Frame) Payload() []byte { return f.payload }
+
+// Wire completes the header and returns the whole frame as one slice, on loan as
+// [Frame.Payload] is. The payload is not copied, unless it is the caller's own,
+// by From or Parse: that is copied into a pooled buffer first, once.
+//
+// A payload above the limit of the frame ([WithMaxPayload] of New, otherwise
+// what the format can say) is an error that wraps [ErrPayloadTooLarge].
+func (f *Frame) Wire() ([]byte, error) {
+	if err := f.seal(f.wireLimit()); err != nil {
+		return nil, err
+	}
+	if f.buf == nil && len(f.payload) > 0 {
+		f.WritePayload(f.payload)
+	}
+	return f.wire(), nil
+}
+
+// wire returns a sealed frame whose payload, if it has any, is pooled.
+func (f *Frame) wire() []byte {
+	h := f.headerLen()
+	if len(f.payload) == 0 {
+		return f.head[:h]
+	}
+	w := (*f.buf)[Headroom-h : Headroom+len(f.payload)]
+	copy(w, f.head[:h])
+	return w
+}
+
+// Reset makes the frame empty, header and payload. The buffer goes back to the
+// pool that lent it, unless [WithKeep] lets the frame keep it. Repeating it is
+// harmless.
+func (f *Frame) Reset() {
+	clear(f.head[:])
+	if f.buf != nil && cap(*f.buf) <= f.keep {
+		f.payload = nil
+		return
+	}
+	f.putBack()
+}
+
+// Release is the last Reset: it keeps nothing. Repeating it is harmless, and so
+// is calling it from several goroutines at once, as two that close a connection
+// may. A frame can be used again after it.
+func (f *Frame) Release() {
+	f.releasing.Lock()
+	defer f.releasing.Unlock()
+	clear(f.head[:])
+	f.putBack()
+}
+
+// Detach hands the payload's buffer to the caller, with a length of Headroom and
+// the payload, and leaves the frame without payload. It returns nil if there is
+// none, or if it is not pooled. The caller may give the buffer back to the pool
+// that lent it: the connection's for a received frame, otherwise the frame's.
+func (f *Frame) Detach() *[]byte {
+	if len(f.payload) == 0 {
+		return nil
+	}
+	b := f.buf
+	f.buf, f.lender, f.payload = nil, nil, nil
+	return b
+}
+
+// fits reports whether a payload of n bytes goes into a buffer that the frame
+// may keep.
+func (f *Frame) fits(n int) bool {
+	return f.buf != nil && cap(*f.buf) <= f.keep && n <= cap(*f.buf)-Headroom
+}
+
+// view makes the payload the n bytes after the headroom of buf.
+func (f *Frame) view(n int) []byte {
+	*f.buf = (*f.buf)[:Headroom+n]
+	f.payload = (*f.buf)[Headroom:]
+	return f.payload
+}
+
+// borrow takes a buffer for n bytes from p.
+func (f *Frame) borrow(p bufpool.BufferPool, n int) {
+	f.adopt(p, p.Get(Headroom+n))
+}
+
+// adopt takes over b, which p lent.
+func (f *Frame) adopt(p bufpool.BufferPool, b *[]byte) {
+	f.buf, f.lender = b, p
+	f.payload = (*b)[Headroom:]
+}
+
+// putBack leaves the frame without payload and buffer.
+func (f *Frame) putBack() {
+	b, p := f.buf, f.lender
+	f.buf, f.lender, f.payload = nil, nil, nil
+	if b != nil {
+		p.Put(b) // the handle that Get returned, never the view
+	}
+}
+
+func (f *Frame) ownPool() bufpool.BufferPool {
+	f.init()
+	return f.pool
+}
+
+func (f *Frame) wireLimit() int64 {
+	f.init()
+	return f.limit
+}
+
+// init gives the zero Frame what New gives.
+func (f *Frame) init() {
+	if f.pool == nil {
+		f.pool, f.limit = bufpool.Default(), defaultMaxPayload
+	}
+}
+
+func mustBeLength(n int) {
+	if n < 0 {
+		panic("frame: negative length " + strconv.Itoa(n))
+	}
+	if n > math.MaxInt-Headroom {
+		panic("frame: length " + strconv.Itoa(n) + " is too large")
+	}
+}
