@@ -4,54 +4,52 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/bufpool/bufpool"
+	"github.com/bufpool/bufpool/internal/turns"
 )
 
 // W is what an interface around one sync.Pool costs at the least: our two
-// methods and no routing. Together with the bare sync.Pool it is the yardstick
-// of every row.
-type W struct {
-	pool sync.Pool
-	size int
-}
+// methods and no routing. With the bare sync.Pool it is the yardstick of every
+// row.
+type W struct{ sync.Pool }
 
 func (w *W) Get(length int) *[]byte {
-	if b, _ := w.pool.Get().(*[]byte); b != nil {
-		*b = (*b)[:length]
-		return b
-	}
-	b := make([]byte, length, w.size)
-	return &b
+	b := w.Pool.Get().(*[]byte)
+	*b = (*b)[:length]
+	return b
 }
 
-func (w *W) Put(b *[]byte) { w.pool.Put(b) }
-
-// newMake allocates for each Get, as code without a pool does.
-func newMake(int) bufpool.BufferPool { return bufpool.Nop{} }
+func (w *W) Put(b *[]byte) { w.Pool.Put(b) }
 
 var sevenSizes = []int{4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 5 << 20, 10 << 20}
 
-// contender is a pool in a benchmark. It is held in an interface, and read from
-// a table, so that no call is devirtualised.
+// contender is a pool in a benchmark. It is read from a table of interfaces, so
+// that no call is devirtualised.
 type contender struct {
 	name string
-	new  func(size int) bufpool.BufferPool
+	new  func(size int, opts ...bufpool.Option) bufpool.BufferPool
 }
 
 var contenders = []contender{
-	{"W", func(size int) bufpool.BufferPool { return &W{size: size} }},
-	{"binary", func(int) bufpool.BufferPool {
-		return bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 16<<20)))
+	{"W", func(size int, _ ...bufpool.Option) bufpool.BufferPool {
+		return &W{sync.Pool{New: func() any { b := make([]byte, size); return &b }}}
 	}},
-	{"switch", func(int) bufpool.BufferPool { return bufpool.Must(bufpool.NewSwitch()) }},
-	{"tiered", func(int) bufpool.BufferPool { return bufpool.Must(bufpool.NewTiered(sevenSizes)) }},
-	{"sized", func(size int) bufpool.BufferPool { return bufpool.Must(bufpool.NewSized(size)) }},
+	{"binary", func(_ int, opts ...bufpool.Option) bufpool.BufferPool {
+		return bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 16<<20), opts...))
+	}},
+	{"switch", func(_ int, opts ...bufpool.Option) bufpool.BufferPool {
+		return bufpool.Must(bufpool.NewSwitch(opts...))
+	}},
+	{"tiered", func(_ int, opts ...bufpool.Option) bufpool.BufferPool {
+		return bufpool.Must(bufpool.NewTiered(sevenSizes, opts...))
+	}},
+	{"sized", func(size int, opts ...bufpool.Option) bufpool.BufferPool {
+		return bufpool.Must(bufpool.NewSized(size, opts...))
+	}},
 }
 
 //go:noinline
@@ -72,137 +70,89 @@ func newBare(size int) *sync.Pool {
 	return &sync.Pool{New: func() any { b := make([]byte, size); return &b }}
 }
 
-func median(x []float64) float64 {
-	slices.Sort(x)
-	return x[len(x)/2]
+// samples calls sample for each iteration, with the heap clean and collections
+// off, and reports the medians of what it adds.
+func samples(b *testing.B, sample func(turns.Ratios)) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	ratios := turns.Ratios{}
+	for b.Loop() {
+		runtime.GC()
+		sample(ratios)
+	}
+	ratios.Report(b.ReportMetric)
 }
 
 // BenchmarkRatio compares Get+Put with a bare sync.Pool and with W. Each
 // iteration is one sample: all pools are built anew, for where their memory
-// happens to lie is worth a tenth, and take turns in short slices of time. The
-// result is the median over the samples of time divided by time.
+// happens to lie is worth a tenth, and take turns in short slices of time.
 //
 //	go test -run '^$' -bench Ratio -benchtime 30x
 func BenchmarkRatio(b *testing.B) {
-	const times, turns = 2000, 10
 	for _, size := range []int{200, 4096, 33_000, 1 << 20, 10 << 20} {
-		ratios := map[string][]float64{}
 		b.Run(fmt.Sprintf("op=getput/size=%d", size), func(b *testing.B) {
-			clear(ratios)
-			defer debug.SetGCPercent(debug.SetGCPercent(-1))
-			for b.Loop() {
-				runtime.GC()
+			samples(b, func(r turns.Ratios) {
 				bare := newBare(size)
-				getPutBare(bare, 100)
-				pools := make([]bufpool.BufferPool, len(contenders))
+				fs := []func(int){func(times int) { getPutBare(bare, times) }}
+				for _, c := range contenders {
+					p := c.new(size)
+					fs = append(fs, func(times int) { getPut(p, size, times) })
+				}
+				took := turns.Run(10, 2000, fs...)
 				for i, c := range contenders {
-					pools[i] = c.new(size)
-					getPut(pools[i], size, 100)
+					r.Add(c.name+"/bare", took[i+1], took[0])
+					r.Add(c.name+"/W", took[i+1], took[1])
 				}
-				var bareTime time.Duration
-				took := make([]time.Duration, len(contenders))
-				for range turns {
-					start := time.Now()
-					getPutBare(bare, times)
-					bareTime += time.Since(start)
-					for i, p := range pools {
-						start = time.Now()
-						getPut(p, size, times)
-						took[i] += time.Since(start)
-					}
-				}
-				for i, c := range contenders {
-					ratios[c.name+"/bare"] = append(ratios[c.name+"/bare"], float64(took[i])/float64(bareTime))
-					ratios[c.name+"/W"] = append(ratios[c.name+"/W"], float64(took[i])/float64(took[0]))
-				}
-				ratios["bare-ns"] = append(ratios["bare-ns"], float64(bareTime)/times/turns)
-			}
-			for name, r := range ratios {
-				b.ReportMetric(median(r), name)
-			}
-			b.ReportMetric(0, "ns/op")
+			})
 		})
 	}
 }
 
-// race times the functions in turns, each turn doing times operations, and
-// returns what each took in all.
-func race(turns, times int, fs ...func(times int)) []time.Duration {
-	took := make([]time.Duration, len(fs))
-	for _, f := range fs {
-		f(times / 10)
-	}
-	for range turns {
-		for i, f := range fs {
-			start := time.Now()
-			f(times)
-			took[i] += time.Since(start)
-		}
-	}
-	return took
-}
-
-// BenchmarkFlat compares a pool with itself: its largest tier with its
-// smallest, and BinaryTiered of 30 tiers with one of 3. Samples as in
-// BenchmarkRatio.
+// BenchmarkFlat compares a pool with itself: its largest tier with its smallest,
+// and BinaryTiered of 30 tiers with one of 3.
 //
 //	go test -run '^$' -bench Flat -benchtime 30x
 func BenchmarkFlat(b *testing.B) {
-	exponents := func(e ...uint8) func() bufpool.BufferPool {
-		return func() bufpool.BufferPool { return bufpool.Must(bufpool.NewBinaryTiered(e)) }
-	}
-	binary := exponents(bufpool.Exponents(256, 8<<20)...)
-	few, many := exponents(8, 12, 20), exponents(bufpool.Exponents(1, 1<<29)...)
-	for _, c := range []struct {
-		name     string
-		new, vs  func() bufpool.BufferPool
-		size, to int
-	}{
-		{"pool=binary/tier=largest/vs=smallest", binary, binary, 8 << 20, 256},
-		{"pool=switch/tier=largest/vs=smallest", contenders[2].pool, contenders[2].pool, 10 << 20, 4 << 10},
-		{"pool=tiered/tier=largest/vs=smallest", contenders[3].pool, contenders[3].pool, 10 << 20, 4 << 10},
-		{"pool=binary/tiers=30/vs=3", many, few, 1 << 20, 1 << 20},
-	} {
-		b.Run("op=getput/"+c.name, func(b *testing.B) {
-			var ratios []float64
-			defer debug.SetGCPercent(debug.SetGCPercent(-1))
-			for b.Loop() {
-				runtime.GC()
-				p, q := c.new(), c.vs()
-				if strings.Contains(c.name, "tier=") {
-					q = p
-				}
-				took := race(20, 2000,
-					func(times int) { getPut(p, c.size, times) },
-					func(times int) { getPut(q, c.to, times) })
-				ratios = append(ratios, float64(took[0])/float64(took[1]))
-			}
-			b.ReportMetric(median(ratios), "ratio")
-			b.ReportMetric(0, "ns/op")
+	for _, c := range contenders[1:4] {
+		b.Run("op=getput/tier=largest/vs=smallest/pool="+c.name, func(b *testing.B) {
+			samples(b, func(r turns.Ratios) {
+				p := c.new(0)
+				sizes := p.(statser).Sizes()
+				took := turns.Run(20, 2000,
+					func(times int) { getPut(p, sizes[len(sizes)-1], times) },
+					func(times int) { getPut(p, sizes[0], times) })
+				r.Add("ratio", took[0], took[1])
+			})
 		})
 	}
+	b.Run("op=getput/tiers=30/vs=3/pool=binary", func(b *testing.B) {
+		samples(b, func(r turns.Ratios) {
+			var fs []func(int)
+			for _, exponents := range [][]uint8{bufpool.Exponents(1, 1<<29), {8, 12, 20}} {
+				var p bufpool.BufferPool = bufpool.Must(bufpool.NewBinaryTiered(exponents))
+				fs = append(fs, func(times int) { getPut(p, 1<<20, times) })
+			}
+			took := turns.Run(20, 2000, fs...)
+			r.Add("ratio", took[0], took[1])
+		})
+	})
 }
-
-func (c contender) pool() bufpool.BufferPool { return c.new(4096) }
 
 // BenchmarkLookup compares the search for a tier alone, one for Get and one for
 // Put at each size below 1<<19, in pools of the same tiers.
 //
 //	go test -run '^$' -bench Lookup -benchtime 30x
 func BenchmarkLookup(b *testing.B) {
-	const sizes = 1 << 19
 	for _, exponents := range [][]uint8{
 		{8, 12, 14, 15, 20}, // gRPC's defaults
 		{8, 10, 12, 14, 15, 16, 17, 18, 20},
 	} {
-		b.Run(fmt.Sprintf("op=lookup/pool=binary/vs=tiered/tiers=%d", len(exponents)), func(b *testing.B) {
+		b.Run(fmt.Sprintf("op=lookup/tiers=%d/pool=binary/vs=tiered", len(exponents)), func(b *testing.B) {
 			binary := bufpool.Must(bufpool.NewBinaryTiered(exponents))
 			tiered := bufpool.Must(bufpool.NewTiered(binary.Sizes()))
-			var ratios []float64
-			var took []time.Duration
 			found := 0
-			for b.Loop() {
-				took = race(1, sizes, func(times int) {
+			samples(b, func(r turns.Ratios) {
+				const sizes = 1 << 19
+				took := turns.Run(1, sizes, func(times int) {
 					for n := range times {
 						if binary.LookupGet(n) {
 							found++
@@ -221,12 +171,154 @@ func BenchmarkLookup(b *testing.B) {
 						}
 					}
 				})
-				ratios = append(ratios, float64(took[0])/float64(took[1]))
-			}
-			b.ReportMetric(float64(took[0])/sizes, "binary-ns")
-			b.ReportMetric(float64(took[1])/sizes, "tiered-ns")
-			b.ReportMetric(median(ratios), "ratio")
-			b.ReportMetric(0, "ns/op")
+				r.Add("ratio", took[0], took[1])
+				r.Add("binary-ns", took[0], sizes*time.Nanosecond)
+				r.Add("tiered-ns", took[1], sizes*time.Nanosecond)
+			})
 		})
 	}
 }
+
+// BenchmarkHeld reports the heap that buffers for 200 bytes take, one held by
+// each of so many goroutines, which are started and parked first.
+func BenchmarkHeld(b *testing.B) {
+	for _, c := range []contender{
+		{"default", func(int, ...bufpool.Option) bufpool.BufferPool {
+			return bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))
+		}},
+		contenders[2],
+		{"one-mebibyte", func(int, ...bufpool.Option) bufpool.BufferPool {
+			return bufpool.Must(bufpool.NewTiered([]int{1 << 20, 5 << 20, 10 << 20}))
+		}},
+	} {
+		for _, goroutines := range []int{8, 64, 256} {
+			b.Run(fmt.Sprintf("op=hold/size=200/goroutines=%d/pool=%s", goroutines, c.name), func(b *testing.B) {
+				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(min(8, runtime.GOMAXPROCS(0))))
+				defer debug.SetGCPercent(debug.SetGCPercent(-1))
+				var grown float64
+				for b.Loop() {
+					grown = max(grown, float64(held(c.new(0), goroutines)))
+				}
+				b.ReportMetric(grown/1e6, "MB")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}
+
+// held returns by how much the heap grows with the Gets alone.
+func held(p bufpool.BufferPool, goroutines int) uint64 {
+	var ready, got, done sync.WaitGroup
+	start, finish := make(chan struct{}), make(chan struct{})
+	ready.Add(goroutines)
+	got.Add(goroutines)
+	for range goroutines {
+		done.Go(func() {
+			ready.Done()
+			<-start
+			b := p.Get(200)
+			got.Done()
+			<-finish
+			p.Put(b)
+		})
+	}
+	ready.Wait()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	close(start)
+	got.Wait()
+	runtime.ReadMemStats(&after)
+	close(finish)
+	done.Wait()
+	return after.HeapAlloc - before.HeapAlloc
+}
+
+// BenchmarkGetPut has the plain figures, for benchstat: a bare sync.Pool and a
+// make beside our pools, clearing ones too.
+//
+//	go test -run '^$' -bench GetPut -count 10 | benchstat -col /pool -
+func BenchmarkGetPut(b *testing.B) {
+	sizes := []int{8, 64, 512, 4096, 33_000, 1 << 20}
+	for _, size := range sizes {
+		b.Run(fmt.Sprintf("op=getput/size=%d/clear=never/pool=bare", size), func(b *testing.B) {
+			p := newBare(size)
+			b.ReportAllocs()
+			for b.Loop() {
+				p.Put(p.Get().(*[]byte))
+			}
+		})
+		b.Run(fmt.Sprintf("op=getput/size=%d/clear=never/pool=make", size), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				s := make([]byte, size)
+				sink = &s
+			}
+		})
+	}
+	for _, mode := range []struct {
+		name string
+		opt  bufpool.Option
+	}{
+		{"never", bufpool.WithClear(bufpool.ClearNever)},
+		{"get", bufpool.WithClear(bufpool.ClearOnGet)},
+		{"put", bufpool.WithClear(bufpool.ClearOnPut)},
+	} {
+		for _, size := range sizes {
+			for _, c := range contenders {
+				if c.name == "W" && mode.name != "never" {
+					continue
+				}
+				b.Run(fmt.Sprintf("op=getput/size=%d/clear=%s/pool=%s", size, mode.name, c.name), func(b *testing.B) {
+					p := c.new(size, mode.opt)
+					b.ReportAllocs()
+					for b.Loop() {
+						p.Put(p.Get(size))
+					}
+				})
+			}
+		}
+	}
+}
+
+// BenchmarkParallel shows what more processors cost.
+//
+//	go test -run '^$' -bench Parallel -cpu 1,2,4,8
+func BenchmarkParallel(b *testing.B) {
+	for _, c := range contenders {
+		b.Run("op=getput/size=4096/pool="+c.name, func(b *testing.B) {
+			p := c.new(4096)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					p.Put(p.Get(4096))
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkMiss compares a Get that has to allocate with the make in it.
+func BenchmarkMiss(b *testing.B) {
+	for _, size := range []int{256, 4096, 64 << 10, 1 << 20} {
+		b.Run(fmt.Sprintf("op=miss/size=%d", size), func(b *testing.B) {
+			ratios := turns.Ratios{}
+			var p bufpool.BufferPool = bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))
+			for b.Loop() {
+				took := turns.Run(10, max(10, (4<<20)/size), func(times int) {
+					for range times {
+						sink = p.Get(size)
+					}
+				}, func(times int) {
+					for range times {
+						s := make([]byte, size)
+						sink = &s
+					}
+				})
+				ratios.Add("miss/make", took[0], took[1])
+			}
+			ratios.Report(b.ReportMetric)
+		})
+	}
+}
+
+var sink *[]byte

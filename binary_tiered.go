@@ -7,8 +7,7 @@ import (
 )
 
 // BinaryTiered is a pool whose tiers are powers of two. Get and Put find theirs
-// by one table look-up on the position of the highest bit, so that the number
-// of tiers costs nothing. With a tier for each power of two, a buffer above the
+// by one look-up in a table, so that the number of tiers costs nothing. With a tier for each power of two, a buffer above the
 // smallest tier is less than twice what was asked for.
 //
 // Build it with [NewBinaryTiered]; the zero value panics. It must not be
@@ -16,6 +15,10 @@ import (
 type BinaryTiered struct {
 	// class[k] is the smallest tier that holds 1<<k bytes, or nil.
 	class [bits.UintSize + 1]*tier
+
+	// exact[i] is the tier whose size has powerIndex i, or nil.
+	exact [64]*tier
+
 	shelf
 }
 
@@ -39,6 +42,7 @@ func NewBinaryTiered(exponents []uint8, opts ...Option) (*BinaryTiered, error) {
 		for ; k < bits.Len(uint(t.size)); k++ {
 			p.class[k] = t
 		}
+		p.exact[powerIndex(t.size)] = t
 	}
 	return p, nil
 }
@@ -61,6 +65,14 @@ func (p *BinaryTiered) tierFor(n int) *tier {
 	return p.class[bits.Len(uint(n-1))]
 }
 
+// powerIndex numbers the powers of two. That of any other c is as good as random,
+// and the size found there is then another. The six highest bits of the constant
+// (a de Bruijn sequence) are different ones after each shift, and multiplying is
+// several times faster than finding a bit, where that is microcode.
+func powerIndex(c int) int {
+	return int(uint64(c) * 0x03f79d71b4ca8b09 >> 58)
+}
+
 // Get returns a buffer of length bytes as [BufferPool] says.
 func (p *BinaryTiered) Get(length int) *[]byte {
 	t := p.tierFor(length)
@@ -78,7 +90,8 @@ func (p *BinaryTiered) Get(length int) *[]byte {
 // Put gives back a buffer as [BufferPool] says.
 func (p *BinaryTiered) Put(buf *[]byte) {
 	if buf != nil {
-		if t := p.tierFor(cap(*buf)); t != nil && t.hot == cap(*buf) {
+		c := cap(*buf)
+		if t := p.exact[powerIndex(c)]; t != nil && t.hot == c {
 			t.give(buf)
 			return
 		}

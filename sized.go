@@ -31,8 +31,10 @@ type tier struct {
 // take returns an idle buffer, as it was put or as it was changed since, or
 // nil.
 func (t *tier) take() *[]byte {
-	b, _ := t.pool.Get().(*[]byte)
-	return b
+	if x := t.pool.Get(); x != nil {
+		return x.(*[]byte)
+	}
+	return nil
 }
 
 func (t *tier) give(b *[]byte) { t.pool.Put(b) }

@@ -69,28 +69,29 @@ func (p *Switch) Get(length int) *[]byte {
 // Put gives back a buffer as [BufferPool] says.
 func (p *Switch) Put(buf *[]byte) {
 	if buf != nil && p.clear == ClearNever {
-		c := cap(*buf)
-		t, size := &p.tiers[0], 4<<10
-		if c > 4<<10 {
-			t, size = &p.tiers[1], 16<<10
-			if c > 16<<10 {
-				t, size = &p.tiers[2], 64<<10
-				if c > 64<<10 {
-					t, size = &p.tiers[3], 256<<10
-					if c > 256<<10 {
-						t, size = &p.tiers[4], 1<<20
-						if c > 1<<20 {
-							t, size = &p.tiers[5], 5<<20
-							if c > 5<<20 {
-								t, size = &p.tiers[6], 10<<20
-							}
-						}
-					}
-				}
-			}
-		}
-		if c == size {
-			t.give(buf)
+		// Each tier gives by itself: what it has in common with the others
+		// would be an index to wait for.
+		switch cap(*buf) {
+		case 4 << 10:
+			p.tiers[0].give(buf)
+			return
+		case 16 << 10:
+			p.tiers[1].give(buf)
+			return
+		case 64 << 10:
+			p.tiers[2].give(buf)
+			return
+		case 256 << 10:
+			p.tiers[3].give(buf)
+			return
+		case 1 << 20:
+			p.tiers[4].give(buf)
+			return
+		case 5 << 20:
+			p.tiers[5].give(buf)
+			return
+		case 10 << 20:
+			p.tiers[6].give(buf)
 			return
 		}
 	}
