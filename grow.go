@@ -97,19 +97,21 @@ func ReadN(p BufferPool, r io.Reader, n int64, headroom int) (*[]byte, error) {
 	}
 
 	// Stage by stage the buffer has lead + span>>shift bytes, lead + span in
-	// the end. Halving headroom and payload together leaves a payload that
+	// the end. Dividing headroom and payload together leaves a payload that
 	// just fills a tier with its headroom in tiers all along.
 	total := headroom + int(n)
-	lead, span := 0, total
-	if headroom > maxLead {
-		lead, span = headroom, int(n)
-	}
-	shift := 0
-	for span>>shift > firstStage {
-		shift += stageShift
+	stage, lead, span, shift := total, 0, total, uint(0)
+	if total > firstStage {
+		if headroom > maxLead {
+			lead, span = headroom, int(n)
+		}
+		for span>>shift > firstStage {
+			shift += stageShift
+		}
+		stage = lead + span>>shift
 	}
 
-	buf := p.Get(lead + span>>shift)
+	buf := p.Get(stage)
 	defer func() {
 		if buf != nil { // an error, or a panic of r
 			p.Put(buf)

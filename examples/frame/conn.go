@@ -121,55 +121,71 @@ func (c *Conn) Receive(f *Frame) error {
 	if c.receiveErr != nil {
 		return c.receiveErr
 	}
-	n, err := io.ReadFull(c.rw, f.head[:minHeader])
-	if err == nil {
-		err = c.receiveRest(f)
-	}
-	if err != nil {
-		f.Reset()
-		if n > 0 {
-			c.receiveErr = fmt.Errorf("frame: an earlier Receive failed inside a frame: %w", err)
+	if n, err := readFull(c.rw, f.head[:minHeader]); err != nil {
+		if n == 0 {
+			return err // between two frames
 		}
+		return c.broken(f, err)
 	}
-	return err
-}
-
-// receiveRest reads what follows the first bytes of a header.
-func (c *Conn) receiveRest(f *Frame) error {
-	header, n, err := check(f.head[:minHeader])
+	header, n, err := check(&f.head)
 	if err != nil {
-		return err
+		return c.broken(f, err)
 	}
 	if n > c.limit || n > math.MaxInt-Headroom {
-		return fmt.Errorf("%w: %d bytes announced, the limit is %d", ErrPayloadTooLarge, n, min(c.limit, math.MaxInt-Headroom))
+		return c.broken(f, fmt.Errorf("%w: %d bytes announced, the limit is %d",
+			ErrPayloadTooLarge, n, min(c.limit, math.MaxInt-Headroom)))
 	}
 	if header > minHeader {
-		if _, err := io.ReadFull(c.rw, f.head[minHeader:header]); err != nil {
-			return insideFrame(err)
+		if _, err := readFull(c.rw, f.head[minHeader:header]); err != nil {
+			return c.broken(f, err)
 		}
 	}
 	if n == 0 {
 		return nil
 	}
 	if f.fits(int(n)) {
-		_, err = io.ReadFull(c.rw, f.view(int(n)))
-		return insideFrame(err)
+		if _, err := readFull(c.rw, f.view(int(n))); err != nil {
+			return c.broken(f, err)
+		}
+		return nil
 	}
 	f.putBack()
 	b, err := bufpool.ReadN(c.pool, c.rw, n, Headroom)
 	if err != nil {
-		return insideFrame(err)
+		return c.broken(f, err)
 	}
 	f.adopt(c.pool, b)
 	return nil
 }
 
-// insideFrame says of an error of reading that the stream ended too early.
-func insideFrame(err error) error {
+// broken ends the receiving: err left the stream inside a frame.
+func (c *Conn) broken(f *Frame, err error) error {
+	f.Reset()
 	if err == io.EOF {
-		return io.ErrUnexpectedEOF
+		err = io.ErrUnexpectedEOF
 	}
+	c.receiveErr = fmt.Errorf("frame: an earlier Receive failed inside a frame: %w", err)
 	return err
+}
+
+// readFull is io.ReadFull, quicker where one Read has it all.
+func readFull(r io.Reader, b []byte) (int, error) {
+	n, err := r.Read(b)
+	if n == len(b) {
+		return n, nil
+	}
+	if n < 0 || n > len(b) {
+		return -1, fmt.Errorf("frame: %T returned an invalid count %d from Read", r, n)
+	}
+	if err == nil {
+		var m int
+		m, err = io.ReadFull(r, b[n:])
+		n += m
+	}
+	if err == io.EOF && n > 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
 }
 
 // Close closes the stream, if it can be closed. A Send or Receive in progress

@@ -163,7 +163,7 @@ func (f *Frame) wire() []byte {
 // pool that lent it, unless [WithKeep] lets the frame keep it. Repeating it is
 // harmless.
 func (f *Frame) Reset() {
-	clear(f.head[:])
+	f.head = [maxHeader]byte{}
 	if f.buf != nil && cap(*f.buf) <= f.keep {
 		f.payload = nil
 		return
@@ -177,7 +177,7 @@ func (f *Frame) Reset() {
 func (f *Frame) Release() {
 	f.releasing.Lock()
 	defer f.releasing.Unlock()
-	clear(f.head[:])
+	f.head = [maxHeader]byte{}
 	f.putBack()
 }
 
@@ -190,7 +190,7 @@ func (f *Frame) Detach() *[]byte {
 		return nil
 	}
 	b := f.buf
-	f.buf, f.lender, f.payload = nil, nil, nil
+	f.buf, f.payload = nil, nil
 	return b
 }
 
@@ -220,10 +220,10 @@ func (f *Frame) adopt(p bufpool.BufferPool, b *[]byte) {
 
 // putBack leaves the frame without payload and buffer.
 func (f *Frame) putBack() {
-	b, p := f.buf, f.lender
-	f.buf, f.lender, f.payload = nil, nil, nil
+	b := f.buf
+	f.buf, f.payload = nil, nil
 	if b != nil {
-		p.Put(b) // the handle that Get returned, never the view
+		f.lender.Put(b) // the handle that Get returned, never the view
 	}
 }
 

