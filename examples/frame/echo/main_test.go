@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/bufpool/bufpool/examples/frame"
+)
+
+// someFiles makes a directory of files, and other things that are none.
+func someFiles(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i, size := range []int{0, 1, 200, 4096, 65536 - frame.Headroom, 65536, 300_000, 3 << 20} {
+		sub := filepath.Join(dir, fmt.Sprint("sub", i%3))
+		if err := os.MkdirAll(sub, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		data := bytes.Repeat([]byte{byte(i)}, size)
+		if err := os.WriteFile(filepath.Join(sub, fmt.Sprint("file", i)), data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("nowhere", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func mustContain(t *testing.T, text string, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if !regexp.MustCompile(want).MatchString(text) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+func TestAllInOneProcess(t *testing.T) {
+	dir := someFiles(t)
+	for _, pool := range poolNames {
+		var out, diag strings.Builder
+		if err := run(t.Context(), []string{"-dir", dir, "-pool", pool, "-conns", "3"}, &out, &diag); err != nil {
+			t.Errorf("%s: %v", pool, err)
+		}
+		// Of the files with bytes, 7 are loaded, and received twice in 10 stages
+		// (see bufpool.ReadN: one of them in 2, another in 3).
+		mustContain(t, out.String(), `pool +`+pool, `files +8,`, `bytes +3581\d\d\d`, `gets, puts +27, 27`, `peak lent +[1-9]`)
+		if diag.Len() > 0 {
+			t.Errorf("%s: progress without a terminal: %q", pool, diag.String())
+		}
+	}
+}
+
+func TestTwoProcesses(t *testing.T) {
+	dir := someFiles(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	var out strings.Builder
+	lines, diag := io.Pipe()
+	stopped := make(chan error, 1)
+	go func() { stopped <- run(ctx, []string{"-listen", "127.0.0.1:0"}, &out, diag) }()
+	var address string
+	if _, err := fmt.Fscanf(lines, "serving on %s\n", &address); err != nil {
+		t.Fatal(err)
+	}
+	var sent strings.Builder
+	if err := run(t.Context(), []string{"-connect", address, "-dir", dir, "-pool", "switch"}, &sent, io.Discard); err != nil {
+		t.Error(err)
+	}
+	mustContain(t, sent.String(), `files +8,`, `gets, puts +17, 17`)
+	interrupt()
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+	mustContain(t, out.String(), `files +8,`, `gets, puts +10, 10`)
+}
+
+// faulty serves one frame a connection, after changing it.
+func faulty(t *testing.T, change func(f *frame.Frame)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	t.Cleanup(func() {
+		l.Close()
+		<-done
+	})
+	go func() {
+		defer close(done)
+		for {
+			rw, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c, f := frame.NewConn(rw), frame.New()
+			for c.Receive(f) == nil {
+				if change(f); c.Send(f) != nil {
+					break
+				}
+			}
+			f.Release()
+			c.Close()
+		}
+	}()
+	return l.Addr().String()
+}
+
+func TestFaultsAreNamed(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "the-file"), []byte("contents"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	unreadable := t.TempDir()
+	closed := faulty(t, func(*frame.Frame) {})
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"changed byte": {
+			[]string{"-dir", dir, "-connect", faulty(t, func(f *frame.Frame) { f.Payload()[3]++ })},
+			"the-file: SHA-256 came back as",
+		},
+		"shorter": {
+			[]string{"-dir", dir, "-connect", faulty(t, func(f *frame.Frame) { f.WritePayload(f.Payload()[:5]) })},
+			"the-file: 5 bytes came back, want 8",
+		},
+		"another's": {
+			[]string{"-dir", dir, "-connect", faulty(t, func(f *frame.Frame) { f.SetOptions(7, f.Options()[1]) })},
+			"the-file: options came back as",
+		},
+		"too large":   {[]string{"-dir", dir, "-max-payload", "7"}, "the-file: frame: payload too large: 8 bytes"},
+		"no files":    {[]string{"-dir", unreadable}, "no regular files below"},
+		"no dir":      {[]string{"-dir", filepath.Join(dir, "missing")}, "missing"},
+		"no server":   {[]string{"-dir", dir, "-connect", "127.0.0.1:1"}, "refused"},
+		"bad address": {[]string{"-listen", "nonsense"}, "nonsense"},
+		"pool":        {[]string{"-pool", "pond"}, `unknown pool "pond"`},
+		"argument":    {[]string{"more"}, `unexpected argument "more"`},
+		"both":        {[]string{"-listen", closed, "-connect", closed}, "exclude each other"},
+		"conns":       {[]string{"-conns", "0"}, "-conns 0"},
+		"limit":       {[]string{"-max-payload", "-1"}, "-max-payload -1"},
+		"flag":        {[]string{"-nonsense"}, "nonsense"},
+	} {
+		err := run(t.Context(), test.args, io.Discard, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+		if err != nil && (strings.Contains(err.Error(), "put back") || strings.Contains(err.Error(), "gets and")) {
+			t.Errorf("%s: and buffers were lost: %v", name, err)
+		}
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	if err := run(ctx, []string{"-dir", someFiles(t)}, io.Discard, io.Discard); err == nil {
+		t.Error("no error")
+	}
+}

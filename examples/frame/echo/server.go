@@ -1,0 +1,122 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+
+	"github.com/bufpool/bufpool"
+	"github.com/bufpool/bufpool/examples/frame"
+)
+
+// server sends back every frame it receives. The payload's buffer goes out as it
+// came in.
+type server struct {
+	net.Listener
+	done sync.WaitGroup
+
+	mu    sync.Mutex
+	moved moved
+	open  map[net.Conn]bool // nil: stopping
+	fault error             // the first
+}
+
+// serve starts a server.
+func serve(s settings, pool bufpool.BufferPool) (*server, error) {
+	l, err := listen(s)
+	if err != nil {
+		return nil, err
+	}
+	srv := &server{Listener: l, open: map[net.Conn]bool{}}
+	srv.done.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				if !errors.Is(err, net.ErrClosed) {
+					srv.fail(err)
+				}
+				return
+			}
+			if !srv.track(c) {
+				c.Close()
+				return
+			}
+			srv.done.Go(func() {
+				defer srv.untrack(c)
+				conn := frame.NewConn(c, frame.WithBufferPool(pool), frame.WithMaxPayload(s.maxPayload))
+				if err := srv.echo(conn); err != nil {
+					srv.fail(fmt.Errorf("server, connection from %v: %w", c.RemoteAddr(), err))
+				}
+			})
+		}
+	})
+	return srv, nil
+}
+
+// echo serves one connection until its peer closes it.
+func (srv *server) echo(c *frame.Conn) error {
+	f := frame.New()
+	defer f.Release()
+	for {
+		if err := c.Receive(f); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		n := len(f.Payload())
+		if err := c.Send(f); err != nil {
+			return err
+		}
+		srv.mu.Lock()
+		srv.moved.files++
+		srv.moved.bytes += int64(n)
+		srv.mu.Unlock()
+	}
+}
+
+func (srv *server) total() moved {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	return srv.moved
+}
+
+func (srv *server) track(c net.Conn) bool {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	if srv.open == nil {
+		return false
+	}
+	srv.open[c] = true
+	return true
+}
+
+func (srv *server) untrack(c net.Conn) {
+	c.Close()
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	delete(srv.open, c)
+}
+
+// fail notes the first fault. What fails because the server is stopping is none.
+func (srv *server) fail(err error) {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	if srv.fault == nil && !errors.Is(err, net.ErrClosed) {
+		srv.fault = err
+	}
+}
+
+// stop closes the listener and all connections, and returns the first fault.
+func (srv *server) stop() error {
+	srv.Close()
+	srv.mu.Lock()
+	for c := range srv.open {
+		c.Close()
+	}
+	srv.open = nil
+	srv.mu.Unlock()
+	srv.done.Wait()
+	return srv.fault
+}
