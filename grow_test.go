@@ -270,8 +270,8 @@ func (z *zeros) Read(p []byte) (int, error) {
 
 func TestReadNTrustsNoLength(t *testing.T) {
 	ns := []int{0, 1, 128<<10 - 52, 128<<10 - 51, 128 << 10, 128<<10 + 1, 2<<20 - 52, 2 << 20, 2<<20 + 1, 32 << 20, 64<<20 - 52}
-	for range 50 {
-		ns = append(ns, rand.IntN(40<<20))
+	for range 10 {
+		ns = append(ns, rand.IntN(20<<20))
 	}
 	for _, headroom := range []int{0, 1, 52, 4096, 4097, 128 << 10, 1 << 20} {
 		slack := 0 // a headroom above 4 KiB comes on top

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -72,11 +74,15 @@ func kinds() []kind {
 func TestContract(t *testing.T) {
 	for _, k := range kinds() {
 		for _, mode := range []bufpool.Clear{bufpool.ClearNever, bufpool.ClearOnGet, bufpool.ClearOnPut} {
+			sizes := k.new().Sizes()
+			if mode != bufpool.ClearNever && sizes[len(sizes)-1] > 1<<20 {
+				continue // seconds of clearing, and nothing that the others do not show
+			}
 			t.Run(fmt.Sprintf("%s/%v", k.name, mode), func(t *testing.T) {
 				t.Parallel()
 				bufpooltest.Test(t, func() bufpool.BufferPool {
 					return k.new(bufpool.WithClear(mode))
-				}, k.new().Sizes())
+				}, sizes)
 			})
 		}
 	}
@@ -112,6 +118,9 @@ func TestPutsAreAnsweredAlike(t *testing.T) {
 			memory := make([]byte, 2*largest)
 			var want bufpool.Stats
 			for c := 0; c <= 2*largest; c++ {
+				if raceEnabled && c%4096 > 1 && c%4096 < 4095 && c%11 != 0 {
+					continue // ten times as slow, and capacities are not where races are
+				}
 				switch {
 				case c == 0:
 					want.Dropped.Empty++
@@ -147,6 +156,9 @@ func TestChangedHeaderIsHarmless(t *testing.T) {
 		for _, mode := range []bufpool.Clear{bufpool.ClearNever, bufpool.ClearOnGet, bufpool.ClearOnPut} {
 			p := k.new(bufpool.WithClear(mode))
 			for i, size := range p.Sizes() {
+				if size > 1<<20 {
+					continue
+				}
 				for name, change := range map[string]func(*[]byte){
 					"nil":      func(b *[]byte) { *b = nil },
 					"cut":      func(b *[]byte) { *b = (*b)[: 0 : size-1] },
@@ -506,6 +518,18 @@ func TestOnlyTheStandardLibrary(t *testing.T) {
 	out = goCommand(t, "list", "-f", "{{join .Imports \" \"}}", ".")
 	if slices.Contains(strings.Fields(out), "unsafe") {
 		t.Error("the root package imports unsafe")
+	}
+}
+
+func TestGoModRequiresLittle(t *testing.T) {
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\s*(?:require )?(\S+\.\S+/\S+) v`).FindAllSubmatch(mod, -1) {
+		if path := string(m[1]); path != "golang.org/x/exp" && path != "github.com/google/go-cmp" {
+			t.Errorf("go.mod requires %s", path)
+		}
 	}
 }
 

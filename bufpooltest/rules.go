@@ -230,7 +230,7 @@ func checkOversize(s subject) error {
 		*b = (*b)[:i*10%n] // what counts is the capacity
 		p.Put(b)
 		if err := s.search(p, alien, n); err != nil {
-			return fmt.Errorf("Put of Get(%d): %w", n, err)
+			return fmt.Errorf("after Put of Get(%d): %w", n, err)
 		}
 	}
 	return nil
@@ -410,7 +410,7 @@ func checkDrops(s subject) error {
 		b = b[:c*(i%3)/2]
 		p.Put(&b)
 		if err := s.search(p, alien, c); err != nil {
-			return fmt.Errorf("Put of a capacity of %d: %w", c, err)
+			return fmt.Errorf("after Put of a capacity of %d: %w", c, err)
 		}
 	}
 	return nil
