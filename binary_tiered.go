@@ -80,7 +80,7 @@ func (p *BinaryTiered) Get(length int) *[]byte {
 		return p.getSlow(length, "BinaryTiered")
 	}
 	b := t.take()
-	if b == nil || cap(*b) != t.hot {
+	if b == nil || cap(*b) != t.lends {
 		return t.lend(b, length)
 	}
 	*b = (*b)[:length]
@@ -91,7 +91,7 @@ func (p *BinaryTiered) Get(length int) *[]byte {
 func (p *BinaryTiered) Put(buf *[]byte) {
 	if buf != nil {
 		c := cap(*buf)
-		if t := p.exact[powerIndex(c)]; t != nil && t.hot == c {
+		if t := p.exact[powerIndex(c)]; t != nil && t.keeps == c {
 			t.give(buf)
 			return
 		}

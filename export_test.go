@@ -8,5 +8,5 @@ func (p *Tiered) LookupPut(c int) bool { return p.exactly(uint(c)) != nil }
 func (p *BinaryTiered) LookupGet(n int) bool { return p.tierFor(n) != nil }
 func (p *BinaryTiered) LookupPut(c int) bool {
 	t := p.exact[powerIndex(c)]
-	return t != nil && t.hot == c
+	return t != nil && t.keeps == c
 }

@@ -38,10 +38,14 @@ func (s *shelf) build(sizes []int, opts []Option) error {
 	s.sizes, s.clear = sizes, c.clear
 	s.tiers = make([]*tier, len(sizes))
 	for i, size := range sizes {
-		s.tiers[i] = &tier{size: size, clear: c.clear, hot: size}
-		if c.clear != ClearNever {
-			s.tiers[i].hot = -1
+		t := &tier{size: size, lends: size, keeps: size, clear: c.clear}
+		switch c.clear {
+		case ClearOnGet:
+			t.lends = -1
+		case ClearOnPut:
+			t.keeps = -1
 		}
+		s.tiers[i] = t
 	}
 	return nil
 }

@@ -15,17 +15,17 @@ type tier struct {
 	pool sync.Pool // of *[]byte, each of capacity size when it was put
 	size int       // capacity of its buffers
 
-	// hot is size in a pool that never clears. In one that does it is -1, no
-	// buffer's capacity, so that every Get and Put leaves the fast path, which
+	// lends and keeps are size, too, but -1, no buffer's capacity, in a pool
+	// that clears on Get or on Put: then that call leaves the fast path, which
 	// therefore need not look at the mode. Switch, whose zero value is ready,
-	// does without.
-	hot   int
-	clear Clear
+	// does without them.
+	lends, keeps int
 
 	// misses is written while other processors read the fields above, which
 	// fill a cache line where pointers have 64 bits: it stands on the next.
 	misses atomic.Uint64
-	_      [56]byte
+	clear  Clear
+	_      [48]byte
 }
 
 // take returns an idle buffer, as it was put or as it was changed since, or
@@ -92,7 +92,7 @@ func (p *Sized) Get(length int) *[]byte {
 		return p.getSlow(length, "Sized")
 	}
 	b := t.take()
-	if b == nil || cap(*b) != t.hot {
+	if b == nil || cap(*b) != t.lends {
 		return t.lend(b, length)
 	}
 	*b = (*b)[:length]
@@ -101,7 +101,7 @@ func (p *Sized) Get(length int) *[]byte {
 
 // Put gives back a buffer as [BufferPool] says.
 func (p *Sized) Put(buf *[]byte) {
-	if t := p.tier; buf != nil && t != nil && cap(*buf) == t.hot {
+	if t := p.tier; buf != nil && t != nil && cap(*buf) == t.keeps {
 		t.give(buf)
 		return
 	}

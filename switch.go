@@ -59,7 +59,7 @@ func (p *Switch) Get(length int) *[]byte {
 		}
 	}
 	b := t.take()
-	if b == nil || cap(*b) != size || p.clear != ClearNever {
+	if b == nil || cap(*b) != size || p.clear == ClearOnGet {
 		return t.lendSized(b, length, size, p.clear)
 	}
 	*b = (*b)[:length]
@@ -68,7 +68,7 @@ func (p *Switch) Get(length int) *[]byte {
 
 // Put gives back a buffer as [BufferPool] says.
 func (p *Switch) Put(buf *[]byte) {
-	if buf != nil && p.clear == ClearNever {
+	if buf != nil && p.clear != ClearOnPut {
 		// Each tier gives by itself: what it has in common with the others
 		// would be an index to wait for.
 		switch cap(*buf) {

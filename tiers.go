@@ -52,7 +52,7 @@ func (p *Tiered) Get(length int) *[]byte {
 		return p.getSlow(length, "Tiered")
 	}
 	b := t.take()
-	if b == nil || cap(*b) != t.hot {
+	if b == nil || cap(*b) != t.lends {
 		return t.lend(b, length)
 	}
 	*b = (*b)[:length]
@@ -62,7 +62,7 @@ func (p *Tiered) Get(length int) *[]byte {
 // Put gives back a buffer as [BufferPool] says.
 func (p *Tiered) Put(buf *[]byte) {
 	if buf != nil {
-		if t := p.exactly(uint(cap(*buf))); t != nil && t.hot == cap(*buf) {
+		if t := p.exactly(uint(cap(*buf))); t != nil && t.keeps == cap(*buf) {
 			t.give(buf)
 			return
 		}

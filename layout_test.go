@@ -1,0 +1,21 @@
+package bufpool
+
+import (
+	"reflect"
+	"testing"
+)
+
+// What every Get and Put reads of a tier is one cache line, and what misses
+// write is on another. A tier alone is allocated in a size class of 128 bytes,
+// which is aligned to them.
+func TestTierLayout(t *testing.T) {
+	typ := reflect.TypeFor[tier]()
+	if typ.Size() != 128 && reflect.TypeFor[uintptr]().Size() == 8 {
+		t.Errorf("a tier has %d bytes, want 128", typ.Size())
+	}
+	keeps, _ := typ.FieldByName("keeps")
+	misses, _ := typ.FieldByName("misses")
+	if end := keeps.Offset + keeps.Type.Size(); end > 64 || misses.Offset < end || typ.Size()-misses.Offset < 56 {
+		t.Errorf("keeps ends at %d, misses starts at %d of %d", end, misses.Offset, typ.Size())
+	}
+}
