@@ -281,6 +281,21 @@ func BenchmarkGetPut(b *testing.B) {
 	}
 }
 
+// BenchmarkClear shows what clearing costs goes by: nothing without it, the
+// length asked for on Get, the capacity put back on Put.
+func BenchmarkClear(b *testing.B) {
+	for _, mode := range []bufpool.Clear{bufpool.ClearNever, bufpool.ClearOnGet, bufpool.ClearOnPut} {
+		for _, tier := range []int{256, 64 << 10, 8 << 20} {
+			b.Run(fmt.Sprintf("op=getput/size=20/tier=%d/clear=%v", tier, mode), func(b *testing.B) {
+				var p bufpool.BufferPool = bufpool.Must(bufpool.NewSized(tier, bufpool.WithClear(mode)))
+				for b.Loop() {
+					p.Put(p.Get(20))
+				}
+			})
+		}
+	}
+}
+
 // BenchmarkParallel shows what more processors cost.
 //
 //	go test -run '^$' -bench Parallel -cpu 1,2,4,8

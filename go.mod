@@ -1,5 +1,3 @@
 module github.com/bufpool/bufpool
 
 go 1.26
-
-require github.com/google/go-cmp v0.7.0

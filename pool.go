@@ -72,10 +72,11 @@ type BufferPool interface {
 	// which no pool will keep. The contents are arbitrary unless the pool
 	// clears.
 	//
-	// Get panics if length is negative, and, as make does, if it is more than
-	// can ever be allocated; the pool is then unchanged. Between what is free
-	// and what can be addressed, the process dies, as with make: bound a
-	// length that a peer announced before passing it to Get, or use [ReadN].
+	// Get panics if length is negative, with a message like "bufpool: negative
+	// length -1", and, as make does, if length is more than can ever be
+	// allocated; the pool is then unchanged. A length that could be allocated on
+	// a larger machine kills the process, as with make: bound a length that a
+	// peer announced before passing it to Get, or use [ReadN].
 	//
 	// Once the pool has warmed up, Get costs one sync.Pool.Get and the search
 	// for the tier, and does not allocate.

@@ -274,6 +274,24 @@ var faults = []struct {
 			s.Put(b)
 		}}
 	}},
+	{"hoards oversize", bufpooltest.Oversize, func() bufpool.BufferPool {
+		s := newSimple()
+		return wrong{s.Get, func(b *[]byte) {
+			if b != nil && cap(*b) > 65536 {
+				s.keep(0, b) // and no Get ever looks there
+			}
+			s.Put(b)
+		}}
+	}},
+	{"hoards what it drops", bufpooltest.Drops, func() bufpool.BufferPool {
+		s := newSimple()
+		return wrong{s.Get, func(b *[]byte) {
+			if b != nil && cap(*b) < 1000 && cap(*b) > 0 {
+				s.keep(0, b)
+			}
+			s.Put(b)
+		}}
+	}},
 	{"says makeslice for a negative length", bufpooltest.NegativeLength, func() bufpool.BufferPool {
 		s := newSimple()
 		return wrong{func(n int) *[]byte {
@@ -463,6 +481,15 @@ type recorder struct{ text string }
 func (*recorder) Helper() {}
 func (r *recorder) Errorf(format string, args ...any) {
 	r.text += fmt.Sprintf(format, args...)
+}
+
+func TestUnservedIsSaidOnce(t *testing.T) {
+	for _, f := range faults[:2] { // nil for 0, and a length not set
+		err := bufpooltest.CheckSequential(f.new, tiers)
+		if n := strings.Count(err.Error(), "broken rule"); n != 1 {
+			t.Errorf("%s: %d rules broken, want the one:\n%v", f.name, n, err)
+		}
+	}
 }
 
 func TestTestFails(t *testing.T) {

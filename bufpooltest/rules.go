@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"weak"
 
 	"github.com/bufpool/bufpool"
 )
@@ -95,14 +96,20 @@ func base(b *[]byte) *byte {
 	return &(*b)[:1][0]
 }
 
+// notServed is the error of a Get that returns nil or another length. Where the
+// first two rules are broken already, the others need not repeat it.
+type notServed string
+
+func (e notServed) Error() string { return string(e) }
+
 // get is Get, and an error if what comes out is not as long as asked for.
 func get(p bufpool.BufferPool, n int) (*[]byte, error) {
 	b := p.Get(n)
 	if b == nil {
-		return nil, fmt.Errorf("Get(%d) returned nil", n)
+		return nil, notServed(fmt.Sprintf("Get(%d) returned nil", n))
 	}
 	if len(*b) != n {
-		return nil, fmt.Errorf("Get(%d) returned length %d", n, len(*b))
+		return nil, notServed(fmt.Sprintf("Get(%d) returned length %d", n, len(*b)))
 	}
 	return b, nil
 }
@@ -231,6 +238,30 @@ func checkOversize(s subject) error {
 		p.Put(b)
 		if err := s.search(p, alien, n); err != nil {
 			return fmt.Errorf("after Put of Get(%d): %w", n, err)
+		}
+	}
+	err := forgets(func() (dropped []weak.Pointer[byte]) {
+		for i := range 10 {
+			b := p.Get(s.largest() + 16 + i) // less lies in a block with others
+			dropped = append(dropped, weak.Make(base(b)))
+			p.Put(b)
+		}
+		return dropped
+	})
+	runtime.KeepAlive(p)
+	return err
+}
+
+// forgets is an error if one of the buffers that put makes the pool drop is
+// still alive after some collections.
+func forgets(put func() []weak.Pointer[byte]) error {
+	dropped := put()
+	for range 3 { // one that any sync.Pool had kept would live through two
+		runtime.GC()
+	}
+	for i, b := range dropped {
+		if b.Value() != nil {
+			return fmt.Errorf("buffer %d of %d that were dropped is kept alive", i+1, len(dropped))
 		}
 	}
 	return nil
@@ -413,7 +444,19 @@ func checkDrops(s subject) error {
 			return fmt.Errorf("after Put of a capacity of %d: %w", c, err)
 		}
 	}
-	return nil
+	err := forgets(func() (dropped []weak.Pointer[byte]) {
+		for _, c := range s.strange() {
+			if c < 16 {
+				continue // lies in a block with others, which keep it alive
+			}
+			b := make([]byte, c)
+			dropped = append(dropped, weak.Make(base(&b)))
+			p.Put(&b)
+		}
+		return dropped
+	})
+	runtime.KeepAlive(p)
+	return err
 }
 
 func checkEmpty(s subject) error {
@@ -611,7 +654,6 @@ func checkGoroutines(s subject) error {
 			if i%64 == 0 {
 				strange := make([]byte, s.largest()+1)
 				p.Put(&strange)
-				p.Put(nil)
 				stats(p)
 			}
 		}

@@ -103,7 +103,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	pool := balance.New(base)
-	r := newReport(s.pool)
+	r := newReport(s)
 
 	address := s.connect
 	var srv *server

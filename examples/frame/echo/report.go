@@ -19,11 +19,18 @@ type moved struct {
 
 type report struct {
 	pool  string
+	conns int // 0: a server's, as many as came
 	start time.Time
 	sent  moved
 }
 
-func newReport(pool string) *report { return &report{pool: pool, start: time.Now()} }
+func newReport(s settings) *report {
+	r := &report{pool: s.pool, conns: s.conns, start: time.Now()}
+	if s.listen != "" {
+		r.conns = 0
+	}
+	return r
+}
 
 // write prints what was moved, what the pool did, and what it cost.
 func (r *report) write(w io.Writer, p *balance.Pool) {
@@ -38,11 +45,15 @@ func (r *report) write(w io.Writer, p *balance.Pool) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) { fmt.Fprintf(t, name+"\t"+format+"\n", args...) }
 	line("pool", "%s", r.pool)
+	if r.conns > 0 {
+		line("connections", "%d", r.conns)
+	}
 	line("files", "%d, there and back unchanged", r.sent.files)
 	line("bytes", "%d", r.sent.bytes)
 	line("seconds", "%.2f", seconds)
 	line("MB/s", "%.1f each way", float64(r.sent.bytes)/1e6/seconds)
-	line("peak lent", "%d bytes, for %d asked for", c.PeakLent, c.PeakAsked)
+	line("peak lent", "%d bytes at any one time", c.PeakLent)
+	line("peak asked", "%d bytes of them, before rounding up to tiers", c.PeakAsked)
 	line("gets, puts", "%d, %d", c.Gets, c.Puts)
 	if s.Tiers == nil {
 		line("misses, drops", "not counted by this pool")
