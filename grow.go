@@ -71,9 +71,10 @@ const (
 //
 // n may be what a peer announced. It is not trusted: no more than 128 KiB (and
 // the headroom, if that is above 4 KiB) is taken before the first byte arrives,
-// then at most sixteen times what did arrive, each rounded up to a tier. To move
-// between stages, at most n/15 bytes are copied. Bound n all the same: a peer
-// that does send what it announced is believed.
+// then a buffer of at most sixteen times the one that is full, headroom included;
+// each is rounded up to a tier. To move from one to the next, at most n/15 bytes
+// are copied in all. Bound n all the same: a peer that does send what it
+// announced is believed.
 //
 // The errors are those of io.ReadFull: io.EOF if there was no byte at all,
 // io.ErrUnexpectedEOF if there were fewer than n, otherwise the reader's. A

@@ -85,10 +85,13 @@ type BufferPool interface {
 	// Put gives back a buffer. The caller must not use it, or any slice of
 	// it, again.
 	//
+	// If *buf is changed all the same, by who still has buf, the pool survives
+	// it: a Get never returns fewer bytes than asked for.
+	//
 	// It is kept only if cap(*buf) is exactly a tier's, whatever its length;
 	// any other buffer is left to the garbage collector, and Put of nil or of
-	// a slice without capacity does nothing. Put never panics, and never
-	// allocates.
+	// a slice without capacity keeps nothing. Put does not panic, and does not
+	// allocate once the pool has warmed up.
 	Put(buf *[]byte)
 }
 
@@ -177,6 +180,8 @@ func isNil(p BufferPool) bool {
 	case *Switch:
 		return p == nil
 	case *Sized:
+		return p == nil
+	case *Nop:
 		return p == nil
 	}
 	return false

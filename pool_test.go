@@ -419,7 +419,7 @@ func TestSetDefault(t *testing.T) {
 func TestSetDefaultRefusesNil(t *testing.T) {
 	before := bufpool.Default()
 	for _, p := range []bufpool.BufferPool{
-		nil, (*bufpool.Tiered)(nil), (*bufpool.BinaryTiered)(nil), (*bufpool.Switch)(nil), (*bufpool.Sized)(nil),
+		nil, (*bufpool.Tiered)(nil), (*bufpool.BinaryTiered)(nil), (*bufpool.Switch)(nil), (*bufpool.Sized)(nil), (*bufpool.Nop)(nil),
 	} {
 		mustPanic(t, "bufpool: SetDefault of a nil pool", func() { bufpool.SetDefault(p) })
 	}

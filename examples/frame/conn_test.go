@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/bufpool/bufpool"
 	"github.com/bufpool/bufpool/examples/frame"
@@ -356,7 +357,7 @@ func (l *limited) Write(p []byte) (int, error) {
 	return l.Buffer.Write(p)
 }
 
-// limitedConn makes it a net.Conn, for which Send uses net.Buffers.
+// limitedConn makes it a net.Conn, which is not one of the system's.
 type limitedConn struct {
 	net.Conn
 	*limited
@@ -434,8 +435,151 @@ func TestBadWriters(t *testing.T) {
 	// A writer that panics does not lock others out.
 	c := frame.NewConn(rw{})
 	f := frame.New()
+	mustPanic(t, "nil pointer", func() { c.Send(f) })
 	for range 2 {
-		mustPanic(t, "nil pointer", func() { c.Send(f) })
+		if err := c.Send(f); err == nil || !strings.Contains(err.Error(), "earlier Send panicked") {
+			t.Error(err)
+		}
+	}
+}
+
+// counts is a net.Conn that says what it was told to say.
+type counts struct {
+	net.Conn
+	n      []int
+	writes int
+}
+
+func (c *counts) Write([]byte) (int, error) {
+	c.writes++
+	return c.n[c.writes-1], nil
+}
+
+func TestCountsOfAConnThatIsNotOfTheSystem(t *testing.T) {
+	for _, test := range []struct {
+		n      []int
+		want   string
+		writes int
+	}{
+		{[]int{11, 6}, io.ErrShortWrite.Error(), 1},
+		{[]int{5, 5}, io.ErrShortWrite.Error(), 1},
+		{[]int{100, 5}, "invalid count 100", 1},
+		{[]int{12, 6}, "invalid count 6", 2},
+		{[]int{12, -12}, "invalid count -12", 2},
+		{[]int{12, 4}, io.ErrShortWrite.Error(), 2},
+	} {
+		w := &counts{n: test.n}
+		c := frame.NewConn(w)
+		f := must(frame.From(header(0), []byte("12345")))
+		for range 2 { // and it sticks
+			if err := c.Send(f); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v: %v", test.n, err)
+			}
+		}
+		if w.writes != test.writes {
+			t.Errorf("%v: %d writes, want %d", test.n, w.writes, test.writes)
+		}
+	}
+}
+
+// script is a reader that does what it is told, one function a Read.
+type script []func(p []byte) (int, error)
+
+func (s *script) Read(p []byte) (int, error) {
+	f := (*s)[0]
+	if len(*s) > 1 {
+		*s = (*s)[1:]
+	}
+	return f(p)
+}
+
+func bytesOf(b []byte) func([]byte) (int, error) {
+	return func(p []byte) (int, error) { return copy(p, b), nil }
+}
+
+func TestBadReaders(t *testing.T) {
+	w := must(frame.Parse(known[3].wire()))
+	whole := known[3].wire()
+	h := len(whole) - len(w.Payload())
+	for name, test := range map[string]struct {
+		bad  func(p []byte) (int, error)
+		want string
+	}{
+		"too much": {func(p []byte) (int, error) { return 1000, nil }, "invalid count 1000"},
+		"negative": {func(p []byte) (int, error) { return -5, nil }, "invalid count -5"},
+		"nothing":  {func(p []byte) (int, error) { return 0, nil }, io.ErrNoProgress.Error()},
+		"scratch": {func(p []byte) (int, error) {
+			fill(p)
+			return 0, errBroken
+		}, "broken"},
+		"panic": {func(p []byte) (int, error) {
+			fill(p)
+			panic("the reader's")
+		}, "earlier Receive panicked"},
+	} {
+		for _, cut := range []int{0, 1, 12, 13, h, h + 1} { // in all three parts of a frame
+			for _, keep := range []int{0, 4096} {
+				p := newBalanced()
+				f := frame.New(frame.WithKeep(keep))
+				// The first frame leaves a buffer to keep.
+				s := &script{bytesOf(whole[:12]), bytesOf(whole[12:h]), bytesOf(whole[h:])}
+				for _, part := range [][]byte{whole[:min(cut, 12)], whole[min(cut, 12):min(cut, h)], whole[min(cut, h):cut]} {
+					if len(part) > 0 {
+						*s = append(*s, bytesOf(part))
+					}
+				}
+				*s = append(*s, test.bad)
+				c := frame.NewConn(rw{r: s}, frame.WithBufferPool(p))
+				if err := c.Receive(f); err != nil {
+					t.Fatal(err)
+				}
+				receive := func() (err error) {
+					defer func() {
+						if recover() != nil {
+							err = c.Receive(f) // which says what happened
+						}
+					}()
+					return c.Receive(f)
+				}
+				if err := receive(); err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("%s after %d bytes: %v", name, cut, err)
+				}
+				(&knownFrame{}).is(t, f)
+				if got := must(f.Wire()); !bytes.Equal(got, known[0].wire()) {
+					t.Errorf("%s after %d bytes: the frame is not empty", name, cut)
+				}
+				f.Release()
+				mustBalance(t, p)
+			}
+		}
+	}
+}
+
+func TestKeptBuffersGoBackToTheirLender(t *testing.T) {
+	a, b, own := newBalanced(), newBalanced(), newBalanced()
+	var one, other bytes.Buffer
+	conns := []*frame.Conn{
+		frame.NewConn(&one, frame.WithBufferPool(a)), frame.NewConn(&other, frame.WithBufferPool(b)),
+	}
+	f := frame.New(frame.WithBufferPool(own), frame.WithKeep(4096))
+	for range 20 {
+		for i, lender := range []*balance.Pool{a, b} {
+			f.WritePayload([]byte("hello"))
+			if err := errors.Join(conns[i].Send(f), conns[i].Receive(f)); err != nil {
+				t.Fatal(err)
+			}
+			lender.Put(f.Detach()) // as its doc says: the connection's
+			f.WritePayload([]byte("mine"))
+			own.Put(f.Detach())
+			if err := errors.Join(conns[i].Send(f), conns[i].Receive(f)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	f.Release()
+	mustBalance(t, a, b, own)
+	if own.Counts().Gets == 0 || a.Counts().Gets == 0 {
+		t.Error("a pool was not used")
 	}
 }
 
@@ -497,6 +641,57 @@ func TestForwardingCopiesNothing(t *testing.T) {
 	}
 	f.Release()
 	mustBalance(t, p)
+}
+
+// watching notes what the pool had back while it was written to.
+type watching struct {
+	p    *balance.Pool
+	puts []int
+}
+
+func (w *watching) Write(b []byte) (int, error) {
+	w.puts = append(w.puts, w.p.Counts().Puts)
+	return len(b), nil
+}
+
+func TestNothingIsPutBackBeforeWriteReturns(t *testing.T) {
+	p := newBalanced()
+	w := &watching{p: p}
+	c := frame.NewConn(rw{w: w}, frame.WithBufferPool(p))
+	f := frame.New(frame.WithBufferPool(p))
+	f.WritePayload([]byte("x"))
+	if err := errors.Join(c.Send(f), c.Send(f)); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.puts) != 2 || w.puts[0] != 0 || w.puts[1] != 0 || p.Counts().Puts != 0 || string(f.Payload()) != "x" {
+		t.Errorf("puts during Send: %v, after it: %d", w.puts, p.Counts().Puts)
+	}
+	f.Release()
+	mustBalance(t, p)
+}
+
+// erigontech/erigon#19417: pooled objects kept connections alive.
+func TestAFrameKeepsNoConnectionAlive(t *testing.T) {
+	f := frame.New(frame.WithKeep(4096))
+	gone := make(chan struct{})
+	func() {
+		r := bytes.NewReader(known[3].wire())
+		runtime.AddCleanup(r, func(struct{}) { close(gone) }, struct{}{})
+		if err := frame.NewConn(rw{r: r}).Receive(f); err != nil {
+			t.Fatal(err)
+		}
+		f.Reset()
+	}()
+	for range 100 {
+		runtime.GC()
+		select {
+		case <-gone:
+			f.Release()
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	t.Error("the reader is still alive")
 }
 
 func TestAnnouncedLengths(t *testing.T) {

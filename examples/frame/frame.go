@@ -39,9 +39,9 @@ import (
 	"github.com/bufpool/bufpool"
 )
 
-// Frame is a header and a payload. It belongs to one goroutine at a time, but
-// for Release. The zero Frame is empty and uses the default pool; [New] takes
-// options. It must not be copied.
+// Frame is a header and a payload. It belongs to one goroutine at a time; only
+// Release may be called by several at once. The zero Frame is empty and uses the
+// default pool; [New] takes options. It must not be copied.
 type Frame struct {
 	// head is the header as it was received or set, of headerLen bytes. Its
 	// length, checksum and number of words are completed by seal.
@@ -49,22 +49,26 @@ type Frame struct {
 	payload []byte
 
 	// buf, if not nil, holds the payload after Headroom, or is kept for the
-	// next one. lender gets it back.
+	// next one of the same lender, which gets it back.
 	buf    *[]byte
-	lender bufpool.BufferPool
+	lender *lender
 
-	pool    bufpool.BufferPool // the frame's own; nil in the zero Frame
-	limit   int64              // of Wire
+	own     lender // without a pool in the zero Frame
+	limit   int64  // of Wire
 	keep    int
 	options [maxOptions]uint32 // what Options returns
 
 	releasing sync.Mutex
 }
 
+// lender is a pool as one frame or connection was given it. Its address tells
+// who lent a buffer, as the pool itself could not: it need not be comparable.
+type lender struct{ pool bufpool.BufferPool }
+
 // New returns an empty frame.
 func New(opts ...Option) *Frame {
 	c := newConfig(opts)
-	return &Frame{pool: c.pool, limit: c.limit, keep: c.keep}
+	return &Frame{own: lender{c.pool}, limit: c.limit, keep: c.keep}
 }
 
 // From returns a frame of a header and a payload that the caller brings. The
@@ -79,7 +83,7 @@ func From(header, payload []byte) (*Frame, error) {
 	if n := len(header); n < minHeader || n > maxHeader || n != int(header[0]&wordsMask)*4 {
 		return nil, fmt.Errorf("%w: a header of %d bytes", ErrHeader, n)
 	}
-	f := &Frame{pool: bufpool.Default(), limit: math.MaxUint32, payload: payload}
+	f := &Frame{own: lender{bufpool.Default()}, limit: math.MaxUint32, payload: payload}
 	copy(f.head[:], header)
 	return f, nil
 }
@@ -96,19 +100,20 @@ func Parse(data []byte) (*Frame, error) {
 }
 
 // AllocPayload replaces the payload by n bytes, and returns them to be filled in
-// place. Their contents are arbitrary unless the frame's pool clears. An empty
-// payload takes no buffer.
+// place. Their contents are arbitrary, unless the frame's pool clears and
+// [WithKeep] does not bypass it. An empty payload takes no buffer.
 //
 // It panics if n is negative, and as the pool's Get does if n is beyond any
 // allocation; no buffer is lost.
 func (f *Frame) AllocPayload(n int) []byte {
 	mustBeLength(n)
-	if f.fits(n) {
+	f.init()
+	if f.fits(n, &f.own) {
 		return f.view(n)
 	}
 	f.putBack()
 	if n > 0 {
-		f.borrow(f.ownPool(), n)
+		f.adopt(&f.own, f.own.pool.Get(Headroom+n))
 	}
 	return f.payload
 }
@@ -116,14 +121,15 @@ func (f *Frame) AllocPayload(n int) []byte {
 // WritePayload replaces the payload by a copy of p. That may be a part of the
 // payload that there is.
 func (f *Frame) WritePayload(p []byte) {
-	if f.fits(len(p)) {
+	f.init()
+	if f.fits(len(p), &f.own) {
 		copy(f.view(len(p)), p)
 		return
 	}
-	old, lender := f.buf, f.lender
+	old, from := f.buf, f.lender
 	f.buf, f.payload = nil, nil
 	if old != nil {
-		defer lender.Put(old) // not before p is copied
+		defer from.pool.Put(old) // not before p is copied
 	}
 	copy(f.AllocPayload(len(p)), p)
 }
@@ -136,10 +142,13 @@ func (f *Frame) Payload() []byte { return f.payload }
 // [Frame.Payload] is. The payload is not copied, unless it is the caller's own,
 // by From or Parse: that is copied into a pooled buffer first, once.
 //
-// A payload above the limit of the frame ([WithMaxPayload] of New, otherwise
-// what the format can say) is an error that wraps [ErrPayloadTooLarge].
+// A payload above the limit of the frame is an error that wraps
+// [ErrPayloadTooLarge]. The limit is what [WithMaxPayload] says to New, 64 MiB
+// by default and in the zero Frame, and what the format can say for a frame by
+// From or Parse.
 func (f *Frame) Wire() ([]byte, error) {
-	if err := f.seal(f.wireLimit()); err != nil {
+	f.init()
+	if err := f.seal(f.limit); err != nil {
 		return nil, err
 	}
 	if f.buf == nil && len(f.payload) > 0 {
@@ -184,7 +193,7 @@ func (f *Frame) Release() {
 // Detach hands the payload's buffer to the caller, with a length of Headroom and
 // the payload, and leaves the frame without payload. It returns nil if there is
 // none, or if it is not pooled. The caller may give the buffer back to the pool
-// that lent it: the connection's for a received frame, otherwise the frame's.
+// that lent it: the connection's for a received payload, otherwise the frame's.
 func (f *Frame) Detach() *[]byte {
 	if len(f.payload) == 0 {
 		return nil
@@ -195,9 +204,9 @@ func (f *Frame) Detach() *[]byte {
 }
 
 // fits reports whether a payload of n bytes goes into a buffer that the frame
-// may keep.
-func (f *Frame) fits(n int) bool {
-	return f.buf != nil && cap(*f.buf) <= f.keep && n <= cap(*f.buf)-Headroom
+// may keep, and that is from the right lender.
+func (f *Frame) fits(n int, from *lender) bool {
+	return f.buf != nil && f.lender == from && cap(*f.buf) <= f.keep && n <= cap(*f.buf)-Headroom
 }
 
 // view makes the payload the n bytes after the headroom of buf.
@@ -207,14 +216,9 @@ func (f *Frame) view(n int) []byte {
 	return f.payload
 }
 
-// borrow takes a buffer for n bytes from p.
-func (f *Frame) borrow(p bufpool.BufferPool, n int) {
-	f.adopt(p, p.Get(Headroom+n))
-}
-
-// adopt takes over b, which p lent.
-func (f *Frame) adopt(p bufpool.BufferPool, b *[]byte) {
-	f.buf, f.lender = b, p
+// adopt takes over b, which from lent.
+func (f *Frame) adopt(from *lender, b *[]byte) {
+	f.buf, f.lender = b, from
 	f.payload = (*b)[Headroom:]
 }
 
@@ -223,24 +227,14 @@ func (f *Frame) putBack() {
 	b := f.buf
 	f.buf, f.payload = nil, nil
 	if b != nil {
-		f.lender.Put(b) // the handle that Get returned, never the view
+		f.lender.pool.Put(b) // the handle that Get returned, never the view
 	}
-}
-
-func (f *Frame) ownPool() bufpool.BufferPool {
-	f.init()
-	return f.pool
-}
-
-func (f *Frame) wireLimit() int64 {
-	f.init()
-	return f.limit
 }
 
 // init gives the zero Frame what New gives.
 func (f *Frame) init() {
-	if f.pool == nil {
-		f.pool, f.limit = bufpool.Default(), defaultMaxPayload
+	if f.own.pool == nil {
+		f.own.pool, f.limit = bufpool.Default(), defaultMaxPayload
 	}
 }
 
