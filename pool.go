@@ -69,7 +69,7 @@ type BufferPool interface {
 	// that of the smallest tier that holds length; Get(0) comes from the
 	// smallest tier of all, so that appending to it grows in place. A length
 	// above the largest tier is a plain allocation of exactly that many bytes,
-	// which no pool will keep. The contents are arbitrary unless the pool
+	// which this pool will not keep. The contents are arbitrary unless the pool
 	// clears.
 	//
 	// Get panics if length is negative, with a message like "bufpool: negative
@@ -78,8 +78,8 @@ type BufferPool interface {
 	// a larger machine kills the process, as with make: bound a length that a
 	// peer announced before passing it to Get, or use [ReadN].
 	//
-	// Once the pool has warmed up, Get costs one sync.Pool.Get and the search
-	// for the tier, and does not allocate.
+	// Once the pool has warmed up, Get of up to the largest tier costs one
+	// sync.Pool.Get and the search for the tier, and does not allocate.
 	Get(length int) *[]byte
 
 	// Put gives back a buffer. The caller must not use it, or any slice of

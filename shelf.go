@@ -73,14 +73,14 @@ func (s *shelf) getSlow(length int, name string) *[]byte {
 // because no tier has its capacity.
 func (s *shelf) putSlow(buf *[]byte, name string) {
 	s.mustBeBuilt(name)
-	if i := s.place(buf, s.sizes, s.clear); i >= 0 {
+	if i := place(buf, s.sizes, s.clear, &s.counters); i >= 0 {
 		s.tiers[i].give(buf)
 	}
 }
 
 // place clears buf if mode says so and returns the index in sizes of the tier
 // that keeps it, or counts why none does and returns -1.
-func (c *counters) place(buf *[]byte, sizes []int, mode Clear) int {
+func place(buf *[]byte, sizes []int, mode Clear, c *counters) int {
 	capacity := 0
 	if buf != nil {
 		capacity = cap(*buf)

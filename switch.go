@@ -4,7 +4,7 @@ import "slices"
 
 // Switch is a pool of seven fixed tiers, 4 KiB, 16 KiB, 64 KiB, 256 KiB, 1 MiB,
 // 5 MiB and 10 MiB, found by comparisons with constants. Its buffers are up to
-// five times what was asked for, and more below 1 KiB: prefer [BinaryTiered]
+// five times what was asked for, and more below 820 B: prefer [BinaryTiered]
 // unless these sizes are your traffic's.
 //
 // The zero value is ready to use and never clears. A Switch must not be copied,
@@ -95,7 +95,7 @@ func (p *Switch) Put(buf *[]byte) {
 			return
 		}
 	}
-	if i := p.place(buf, switchSizes[:], p.clear); i >= 0 {
+	if i := place(buf, switchSizes[:], p.clear, &p.counters); i >= 0 {
 		p.tiers[i].give(buf)
 	}
 }

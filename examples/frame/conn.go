@@ -15,8 +15,9 @@ import (
 // goroutines at once, Receive by one at a time; they do not hinder each other.
 //
 // It has no buffer of its own: Receive reads exactly the bytes of a frame, in
-// two Reads where they come in full (header and payload), or three with options.
-// Give it a bufio.Reader for many small frames over a real connection. What it
+// one Read for each of header, options and payload where they come in full, and
+// in a few more for a payload above 128 KiB. Give it a bufio.Reader for many
+// small frames over a real connection. What it
 // writes to must not hold on to the slice after Write returns, as io.Writer
 // demands.
 type Conn struct {

@@ -243,18 +243,23 @@ func TestManyKindsOfReaders(t *testing.T) {
 	f.Release()
 	for name, wrap := range map[string]func(io.Reader) io.Reader{
 		"one byte": iotest.OneByteReader, "half": iotest.HalfReader, "data with error": iotest.DataErrReader,
+		"empty reads": func(r io.Reader) io.Reader { return &everySecondEmpty{r: iotest.HalfReader(r)} },
 	} {
-		p := newBalanced() // poisoned: a byte that was not read would show
-		c := frame.NewConn(rw{r: wrap(bytes.NewReader(stream.Bytes()))}, frame.WithBufferPool(p))
-		for i, payload := range sent {
-			if err := c.Receive(f); err != nil || !bytes.Equal(f.Payload(), payload) || len(f.Options()) != i%11 {
-				t.Fatalf("%s, frame %d: %v", name, i, err)
+		for _, keep := range []int{0, 4096} {
+			p := newBalanced() // poisoned: a byte that was not read would show
+			c := frame.NewConn(rw{r: wrap(bytes.NewReader(stream.Bytes()))}, frame.WithBufferPool(p))
+			f := frame.New(frame.WithKeep(keep))
+			for i, payload := range sent {
+				if err := c.Receive(f); err != nil || !bytes.Equal(f.Payload(), payload) || len(f.Options()) != i%11 {
+					t.Fatalf("%s, keep %d, frame %d: %v", name, keep, i, err)
+				}
 			}
+			if err := c.Receive(f); err != io.EOF {
+				t.Errorf("%s, keep %d, at the end: %v", name, keep, err)
+			}
+			f.Release()
+			mustBalance(t, p)
 		}
-		if err := c.Receive(f); err != io.EOF {
-			t.Errorf("%s, at the end: %v", name, err)
-		}
-		mustBalance(t, p)
 	}
 	// A time-out between two frames is not sticky; one inside a frame is.
 	again := &once{err: iotest.ErrTimeout, r: bytes.NewReader(stream.Bytes())}
@@ -273,6 +278,19 @@ func TestManyKindsOfReaders(t *testing.T) {
 		t.Errorf("after a time-out inside a frame: %v", err)
 	}
 	f.Release()
+}
+
+// everySecondEmpty returns 0, nil every other time.
+type everySecondEmpty struct {
+	r     io.Reader
+	empty bool
+}
+
+func (e *everySecondEmpty) Read(p []byte) (int, error) {
+	if e.empty = !e.empty; e.empty {
+		return 0, nil
+	}
+	return e.r.Read(p)
 }
 
 // once fails once, after so many bytes, and goes on.
@@ -426,15 +444,24 @@ func TestBadWriters(t *testing.T) {
 	for _, n := range []int{-1, 1000} {
 		c := frame.NewConn(rw{w: badWriter(n)})
 		f := frame.New()
-		for range 2 {
-			if err := c.Send(f); err == nil || !strings.Contains(err.Error(), fmt.Sprint("invalid count ", n)) {
+		for _, want := range []string{"", "earlier Send"} {
+			err := c.Send(f)
+			if err == nil || !strings.Contains(err.Error(), fmt.Sprint("invalid count ", n)) || !strings.Contains(err.Error(), want) {
 				t.Error(err)
 			}
 		}
 	}
-	// A writer that panics does not lock others out.
-	c := frame.NewConn(rw{})
+	// An error after the last byte leaves the stream between two frames.
+	w := &late{}
+	c := frame.NewConn(rw{w: w})
 	f := frame.New()
+	for range 2 {
+		if err := c.Send(f); err != errBroken {
+			t.Error(err)
+		}
+	}
+	// A writer that panics does not lock others out.
+	c = frame.NewConn(rw{})
 	mustPanic(t, "nil pointer", func() { c.Send(f) })
 	for range 2 {
 		if err := c.Send(f); err == nil || !strings.Contains(err.Error(), "earlier Send panicked") {
@@ -442,6 +469,11 @@ func TestBadWriters(t *testing.T) {
 		}
 	}
 }
+
+// late takes all and fails all the same.
+type late struct{}
+
+func (*late) Write(p []byte) (int, error) { return len(p), errBroken }
 
 // counts is a net.Conn that says what it was told to say.
 type counts struct {
@@ -624,6 +656,59 @@ func TestOneWritePerFrameAndNoCopy(t *testing.T) {
 	}
 }
 
+// On a connection of the system the caller's header and payload go out at once: as
+// one datagram, where there are such.
+func TestCallersMemoryIsOneWritev(t *testing.T) {
+	addr, err := net.ResolveUnixAddr("unixgram", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.ListenUnixgram("unixgram", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	a, err := net.DialUnix("unixgram", nil, addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	c := frame.NewConn(a)
+	gone := make(chan struct{})
+	func() {
+		payload := bytes.Repeat([]byte("payload"), 10)
+		runtime.AddCleanup(&payload[0], func(struct{}) { close(gone) }, struct{}{})
+		if err := c.Send(must(frame.From(header(0), payload))); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	got := make([]byte, 1000)
+	n, err := l.Read(got)
+	if err != nil || n != 12+70 {
+		t.Errorf("%v, a datagram of %d bytes, want 82", err, n)
+	}
+	f := must(frame.From(header(0), []byte("x")))
+	if per := testing.AllocsPerRun(100, func() {
+		if err := c.Send(f); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Read(got); err != nil {
+			t.Fatal(err)
+		}
+	}); per >= 1 {
+		t.Errorf("%.0f allocations", per)
+	}
+	for range 100 { // the connection holds on to nothing
+		runtime.GC()
+		select {
+		case <-gone:
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	t.Error("the caller's payload is still alive")
+}
+
 func TestForwardingCopiesNothing(t *testing.T) {
 	var w counting
 	p := newBalanced()
@@ -706,6 +791,55 @@ func TestAnnouncedLengths(t *testing.T) {
 		}
 		if got := p.Counts().Gets; got != 0 {
 			t.Errorf("%d gets for %d bytes", got, n)
+		}
+	}
+}
+
+func TestMaxPayloadZero(t *testing.T) {
+	var stream bytes.Buffer
+	c := frame.NewConn(&stream, frame.WithMaxPayload(0))
+	f := frame.New()
+	if err := errors.Join(c.Send(f), c.Receive(f)); err != nil {
+		t.Error(err)
+	}
+	f.WritePayload([]byte("x"))
+	if err := c.Send(f); !errors.Is(err, frame.ErrPayloadTooLarge) {
+		t.Error(err)
+	}
+	f.Release()
+}
+
+// How many Reads a frame takes is what its doc says.
+func TestReadsPerFrame(t *testing.T) {
+	for i, want := range []int{1, 2, 3, 3, 3} {
+		r := &countingReader{r: bytes.NewReader(known[i].wire())}
+		f := frame.New()
+		if err := frame.NewConn(rw{r: r}).Receive(f); err != nil || r.reads != want {
+			t.Errorf("%s: %v, %d Reads, want %d", known[i].name, err, r.reads, want)
+		}
+		f.Release()
+	}
+}
+
+type countingReader struct {
+	r     io.Reader
+	reads int
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	c.reads++
+	return c.r.Read(p)
+}
+
+func TestNoGetBeforeTheOptionsArrive(t *testing.T) {
+	w := known[3].wire()
+	for cut := range 52 {
+		p := newBalanced()
+		if err := frame.NewConn(rw{r: bytes.NewReader(w[:cut])}, frame.WithBufferPool(p)).Receive(frame.New()); err == nil {
+			t.Fatal("no error")
+		}
+		if p.Counts().Gets != 0 {
+			t.Errorf("a Get after %d bytes of the header", cut)
 		}
 	}
 }

@@ -127,7 +127,7 @@ func (f *Frame) WritePayload(p []byte) {
 		return
 	}
 	old, from := f.buf, f.lender
-	f.buf, f.payload = nil, nil
+	f.buf, f.lender, f.payload = nil, nil, nil
 	if old != nil {
 		defer from.pool.Put(old) // not before p is copied
 	}
@@ -139,8 +139,9 @@ func (f *Frame) WritePayload(p []byte) {
 func (f *Frame) Payload() []byte { return f.payload }
 
 // Wire completes the header and returns the whole frame as one slice, on loan as
-// [Frame.Payload] is. The payload is not copied, unless it is the caller's own,
-// by From or Parse: that is copied into a pooled buffer first, once.
+// [Frame.Payload] is; never put it. The payload is not copied, unless it is the
+// caller's own, by From or Parse: that is copied into a pooled buffer first,
+// once.
 //
 // A payload above the limit of the frame is an error that wraps
 // [ErrPayloadTooLarge]. The limit is what [WithMaxPayload] says to New, 64 MiB
@@ -161,9 +162,9 @@ func (f *Frame) Wire() ([]byte, error) {
 func (f *Frame) wire() []byte {
 	h := f.headerLen()
 	if len(f.payload) == 0 {
-		return f.head[:h]
+		return f.head[:h:h]
 	}
-	w := (*f.buf)[Headroom-h : Headroom+len(f.payload)]
+	w := (*f.buf)[Headroom-h:]
 	copy(w, f.head[:h])
 	return w
 }
@@ -196,10 +197,10 @@ func (f *Frame) Release() {
 // that lent it: the connection's for a received payload, otherwise the frame's.
 func (f *Frame) Detach() *[]byte {
 	if len(f.payload) == 0 {
-		return nil
+		return nil // and if there is a buffer, it is a kept one
 	}
 	b := f.buf
-	f.buf, f.payload = nil, nil
+	f.buf, f.lender, f.payload = nil, nil, nil
 	return b
 }
 
@@ -227,7 +228,9 @@ func (f *Frame) putBack() {
 	b := f.buf
 	f.buf, f.payload = nil, nil
 	if b != nil {
-		f.lender.pool.Put(b) // the handle that Get returned, never the view
+		from := f.lender
+		f.lender = nil
+		from.pool.Put(b) // the handle that Get returned, never the view
 	}
 }
 

@@ -144,6 +144,12 @@ func TestWireIsTheFormat(t *testing.T) {
 		zero.WritePayload(k.payload)
 		k.setHeader(t, zero)
 
+		reserved := must(frame.Parse(append(k.wire()[:11:11], append([]byte{0xEE}, k.wire()[12:]...)...)))
+		if w := must(reserved.Wire()); w[11] != 0xEE {
+			t.Errorf("%s: the reserved byte is lost", k.name)
+		}
+		reserved.Release()
+
 		// The caller's header is completed, and may be without length and sum.
 		h := k.wire()[:len(k.wire())-len(k.payload)]
 		copy(h[2:10], "????????")
@@ -269,7 +275,7 @@ func TestChecksumAndWords(t *testing.T) {
 	}
 	// Impossible lengths of a header, with the right sum.
 	for words, sum := range map[byte]string{
-		0: "a3a1c2b1", 2: "a8000afc", 14: "d3c0c88b", 15: "76139440",
+		0: "a3a1c2b1", 1: "06729e7a", 2: "a8000afc", 14: "d3c0c88b", 15: "76139440",
 	} {
 		bad := append([]byte{words, 0, 0, 0, 0, 0}, must(hex.DecodeString(sum))...)
 		bad = append(bad, make([]byte, 60)...)
@@ -424,8 +430,8 @@ func TestDetach(t *testing.T) {
 	mustBalance(t, p)
 
 	from := must(frame.From(known[0].wire(), []byte("mine")))
-	if from.Detach() != nil {
-		t.Error("detached the caller's own memory")
+	if from.Detach() != nil || from.Payload() != nil {
+		t.Error("detached the caller's own memory, or kept it")
 	}
 }
 
@@ -488,6 +494,87 @@ func TestKeep(t *testing.T) {
 	mustBalance(t, p)
 }
 
+func TestKeepBounds(t *testing.T) {
+	p := newBalanced()
+	f := frame.New(frame.WithBufferPool(p), frame.WithKeep(4096))
+	f.AllocPayload(4096 - frame.Headroom)
+	for range 3 { // exactly what may be kept, and exactly what fits
+		f.Reset()
+		if got := p.Counts().Lent; got != 4096 {
+			t.Errorf("%d bytes kept", got)
+		}
+		if f.Detach() != nil {
+			t.Error("an empty payload was detached")
+		}
+		f.AllocPayload(4096 - frame.Headroom)
+	}
+	if got := p.Counts().Gets; got != 1 {
+		t.Errorf("%d gets", got)
+	}
+	f.Release()
+	mustBalance(t, p)
+}
+
+func TestKeptBuffersAreNotCleared(t *testing.T) {
+	// What WithKeep's doc says: it bypasses the pool's clearing.
+	p := bufpool.Must(bufpool.NewSized(4096, bufpool.WithClear(bufpool.ClearOnPut)))
+	for keep, want := range map[int]string{0: "\x00\x00\x00\x00\x00\x00", 4096: "secret"} {
+		f := frame.New(frame.WithBufferPool(p), frame.WithKeep(keep))
+		f.WritePayload([]byte("secret"))
+		f.Reset()
+		if got := string(f.AllocPayload(6)); got != want {
+			t.Errorf("keep %d: %q, want %q", keep, got, want)
+		}
+		f.Release()
+	}
+}
+
+// fussy panics at the Get of its choice.
+type fussy struct {
+	bufpool.BufferPool
+	left int
+}
+
+func (f *fussy) Get(n int) *[]byte {
+	if f.left--; f.left == 0 {
+		panic("the pool's")
+	}
+	return f.BufferPool.Get(n)
+}
+
+func TestPoolThatPanics(t *testing.T) {
+	for left := 1; left < 5; left++ {
+		p := newBalanced()
+		pool := &fussy{p, left}
+		f := frame.New(frame.WithBufferPool(pool), frame.WithKeep(300))
+		mustPanic(t, "the pool's", func() {
+			for i := range 10 {
+				f.WritePayload(make([]byte, 1000*i+1))
+			}
+		})
+		if f.Payload() != nil {
+			t.Error("a payload is left")
+		}
+		f.WritePayload([]byte("works"))
+		f.Release()
+		mustBalance(t, p)
+	}
+}
+
+func TestNilOptionPanics(t *testing.T) {
+	mustPanic(t, "frame: nil Option", func() { frame.New(nil) })
+	mustPanic(t, "frame: nil Option", func() { frame.NewConn(nil, nil) })
+}
+
+func TestEmptyWireHasNoRoomToAppend(t *testing.T) {
+	f := frame.New()
+	w := must(f.Wire())
+	_ = append(w, 0xFF, 0xFF)
+	if err := f.SetOptions(); err != nil || cap(w) != 12 {
+		t.Errorf("%v, capacity %d", err, cap(w))
+	}
+}
+
 func TestReleaseByManyGoroutines(t *testing.T) {
 	p := newBalanced()
 	for range 200 {
@@ -535,6 +622,14 @@ func TestWireLimit(t *testing.T) {
 	k.is(t, must(frame.Parse(must(f.Wire()))))
 	f.Release()
 	mustBalance(t, p)
+
+	// By From and Parse the format is the limit.
+	large := make([]byte, 64<<20+1)
+	from := must(frame.From(known[0].wire(), large))
+	if _, err := from.Wire(); err != nil {
+		t.Error(err)
+	}
+	from.Release()
 
 	zero := new(frame.Frame)
 	zero.AllocPayload(64<<20 + 1)

@@ -10,7 +10,7 @@ import (
 // message that one slice is a good idea for.
 const defaultMaxPayload = 64 << 20
 
-// Option configures a Frame or a Conn.
+// Option configures a Frame or a Conn. A nil one makes New and NewConn panic.
 type Option func(*config)
 
 type config struct {
@@ -22,6 +22,9 @@ type config struct {
 func newConfig(opts []Option) config {
 	c := config{limit: defaultMaxPayload}
 	for _, o := range opts {
+		if o == nil {
+			panic("frame: nil Option")
+		}
 		o(&c)
 	}
 	if c.pool == nil {

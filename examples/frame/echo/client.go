@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -120,8 +121,10 @@ func load(f *frame.Frame, path string, limit int64) (sum [sha256.Size]byte, err 
 		return sum, fmt.Errorf("%w: %d bytes, the limit is %d", frame.ErrPayloadTooLarge, info.Size(), limit)
 	}
 	payload := f.AllocPayload(int(info.Size()))
-	if _, err := io.ReadFull(file, payload); err != nil {
-		return sum, fmt.Errorf("the file shrank while it was read: %w", err)
+	if _, err := io.ReadFull(file, payload); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return sum, fmt.Errorf("the file is shorter than its size of %d bytes: %w", info.Size(), err)
+	} else if err != nil {
+		return sum, err
 	}
 	return sha256.Sum256(payload), nil
 }

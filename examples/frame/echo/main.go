@@ -121,7 +121,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if s.listen == "" {
 		failed = send(ctx, s, pool, address, &r.sent, progress(stderr))
 	} else {
-		<-ctx.Done()
+		select {
+		case <-ctx.Done():
+		case <-srv.broken:
+		}
 	}
 	if srv != nil {
 		failed = errors.Join(failed, srv.stop())
@@ -140,8 +143,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 // files lists the regular files below dir, and says if there are none.
 func files(dir string) ([]string, error) {
+	dir, err := filepath.EvalSymlinks(dir) // WalkDir does not enter a link
+	if err != nil {
+		return nil, err
+	}
 	var paths []string
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+	err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			paths = append(paths, path)
 		}

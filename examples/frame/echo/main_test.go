@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bufpool/bufpool"
 	"github.com/bufpool/bufpool/examples/frame"
 )
 
@@ -120,7 +121,7 @@ func TestFaultsAreNamed(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "the-file"), []byte("contents"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	unreadable := t.TempDir()
+	empty := t.TempDir()
 	closed := faulty(t, func(*frame.Frame) {})
 	for name, test := range map[string]struct {
 		args []string
@@ -139,7 +140,7 @@ func TestFaultsAreNamed(t *testing.T) {
 			"the-file: options came back as",
 		},
 		"too large":   {[]string{"-dir", dir, "-max-payload", "7"}, "the-file: frame: payload too large: 8 bytes"},
-		"no files":    {[]string{"-dir", unreadable}, "no regular files below"},
+		"no files":    {[]string{"-dir", empty}, "no regular files below"},
 		"no dir":      {[]string{"-dir", filepath.Join(dir, "missing")}, "missing"},
 		"no server":   {[]string{"-dir", dir, "-connect", "127.0.0.1:1"}, "refused"},
 		"bad address": {[]string{"-listen", "nonsense"}, "nonsense"},
@@ -157,6 +158,38 @@ func TestFaultsAreNamed(t *testing.T) {
 		if err != nil && (strings.Contains(err.Error(), "put back") || strings.Contains(err.Error(), "gets and")) {
 			t.Errorf("%s: and buffers were lost: %v", name, err)
 		}
+	}
+}
+
+func TestALinkToTheDirectory(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(someFiles(t), link); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := run(t.Context(), []string{"-dir", link}, &out, io.Discard); err != nil {
+		t.Error(err)
+	}
+	mustContain(t, out.String(), `files +8,`)
+}
+
+func TestAServerThatCannotAcceptHangsUp(t *testing.T) {
+	srv, err := serve(settings{maxPayload: 1000}, bufpool.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := net.Dial("tcp", srv.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	srv.Close() // whatever the reason, Accept fails
+	<-srv.broken
+	if _, err := c.Read(make([]byte, 1)); err == nil {
+		t.Error("the connection is still open")
+	}
+	if err := srv.stop(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -15,7 +15,8 @@ import (
 // came in.
 type server struct {
 	net.Listener
-	done sync.WaitGroup
+	done   sync.WaitGroup
+	broken chan struct{} // closed when it can accept no more
 
 	mu    sync.Mutex
 	moved moved
@@ -29,14 +30,14 @@ func serve(s settings, pool bufpool.BufferPool) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	srv := &server{Listener: l, open: map[net.Conn]bool{}}
+	srv := &server{Listener: l, broken: make(chan struct{}), open: map[net.Conn]bool{}}
 	srv.done.Go(func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
-				if !errors.Is(err, net.ErrClosed) {
-					srv.fail(err)
-				}
+				srv.fail(err)
+				srv.hangUp() // or clients would wait for ever
+				close(srv.broken)
 				return
 			}
 			if !srv.track(c) {
@@ -96,7 +97,7 @@ func (srv *server) untrack(c net.Conn) {
 	c.Close()
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
-	delete(srv.open, c)
+	delete(srv.open, c) // also of nil
 }
 
 // fail notes the first fault. What fails because the server is stopping is none.
@@ -108,15 +109,20 @@ func (srv *server) fail(err error) {
 	}
 }
 
-// stop closes the listener and all connections, and returns the first fault.
-func (srv *server) stop() error {
+// hangUp closes the listener and all connections.
+func (srv *server) hangUp() {
 	srv.Close()
 	srv.mu.Lock()
+	defer srv.mu.Unlock()
 	for c := range srv.open {
 		c.Close()
 	}
 	srv.open = nil
-	srv.mu.Unlock()
+}
+
+// stop ends the server, waits for it, and returns the first fault.
+func (srv *server) stop() error {
+	srv.hangUp()
 	srv.done.Wait()
 	return srv.fault
 }
