@@ -31,7 +31,7 @@ const (
 	Length         Rule = "Get(n) returns length n, whatever was done to the buffer before"
 	Capacity       Rule = "Get(n) returns the capacity of the smallest tier that holds n, or exactly n where none does"
 	Oversize       Rule = "a buffer above the largest tier is never kept, nor kept alive"
-	NegativeLength Rule = `a negative length panics with "bufpool: negative length", and the pool is unharmed`
+	NegativeLength Rule = `a negative length panics with a text like "bufpool: negative length -1", and the pool is unharmed`
 	HugeLength     Rule = "a length beyond any allocation panics, recoverably, and the pool is unharmed"
 	Distinct       Rule = "no two lent buffers share memory"
 	Keeps          Rule = "a buffer of exactly a tier's capacity is kept, whatever its length"
@@ -75,11 +75,12 @@ func (v *Violation) Unwrap() error { return v.Rule }
 //
 // tiers are the capacities that the pool keeps, in any order; none mean a pool
 // that keeps nothing and returns exactly what is asked for. Check allocates
-// several buffers of each, and some of twice the largest.
+// several buffers of each, and some of three times the largest.
 //
 // Check can only see what a user can. That the header is recycled with the
 // array, that a hit does not allocate, and that what is kept is not kept for
-// ever, are for the pool's own tests.
+// ever, are for the pool's own tests. A lock that is missing altogether is found
+// for certain only under the race detector, on more than one processor.
 func Check(newPool func() bufpool.BufferPool, tiers []int) error {
 	return check(newPool, tiers, rules)
 }

@@ -168,6 +168,19 @@ func (f forgetsMisses) Stats() bufpool.Stats {
 	return s
 }
 
+type countsHits struct{ *simple }
+
+func (c countsHits) Get(n int) *[]byte {
+	before := c.Stats()
+	b := c.simple.Get(n)
+	for i, tier := range c.Stats().Tiers {
+		if cap(*b) == tier.Size && tier.Misses == before.Tiers[i].Misses {
+			c.count(&c.simple.stats.Tiers[i].Misses)
+		}
+	}
+	return b
+}
+
 type countsEarly struct{ *simple }
 
 func (c countsEarly) Get(n int) *[]byte {
@@ -402,6 +415,52 @@ var faults = []struct {
 		return sharedSizes{newSimple()}
 	}},
 	{"forgets to count", bufpooltest.Counts, func() bufpool.BufferPool { return forgetsMisses{newSimple()} }},
+	{"counts hits as misses", bufpooltest.Counts, func() bufpool.BufferPool { return countsHits{newSimple()} }},
+	{"has a hole between its tiers", bufpooltest.Capacity, func() bufpool.BufferPool {
+		s := newSimple()
+		return wrong{func(n int) *[]byte {
+			if n > 16384 && n <= 32768 {
+				b := make([]byte, n)
+				return &b
+			}
+			return s.Get(n)
+		}, s.Put}
+	}},
+	{"keeps each capacity apart", bufpooltest.Drops, func() bufpool.BufferPool {
+		s := newSimple()
+		return wrong{func(n int) *[]byte {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if b := s.pop(n); b != nil && cap(*b) == n {
+				*b = (*b)[:n]
+				return b
+			}
+			return s.unlocked(n)
+		}, func(b *[]byte) {
+			if b != nil && cap(*b) > 0 && cap(*b) < 65536 {
+				s.keep(cap(*b), b)
+				return
+			}
+			s.Put(b)
+		}}
+	}},
+	{"lends overlapping buffers", bufpooltest.Distinct, func() bufpool.BufferPool {
+		s := newSimple()
+		var slab []byte
+		return wrong{func(n int) *[]byte {
+			if n > 1000 && n <= 4096 {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				if len(slab) < 4096 {
+					slab = make([]byte, 64*4096)
+				}
+				b := slab[:n:4096]
+				slab = slab[4096-7:]
+				return &b
+			}
+			return s.Get(n)
+		}, s.Put}
+	}},
 	{"is not safe for goroutines", bufpooltest.Goroutines, func() bufpool.BufferPool {
 		return plain{&oneSlot{simple: simple{free: map[int][]*[]byte{}, stats: newSimple().stats}}}
 	}},
@@ -454,6 +513,41 @@ func TestEachRuleHasAFault(t *testing.T) {
 func TestRightPoolPasses(t *testing.T) {
 	bufpooltest.Test(t, func() bufpool.BufferPool { return newSimple() }, tiers)
 	bufpooltest.Test(t, func() bufpool.BufferPool { return plain{newSimple()} }, []int{65536, 1000, 4096, 1000})
+}
+
+// fifo hands out what was put longest ago, and not before eight are there.
+type fifo struct{ *simple }
+
+func (f fifo) Get(n int) *[]byte {
+	i, _ := slices.BinarySearch(tiers, n)
+	if n >= 0 && i < len(tiers) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if q := f.free[tiers[i]]; len(q) > 8 {
+			b := q[0]
+			f.free[tiers[i]] = q[1:]
+			if cap(*b) == tiers[i] {
+				*b = (*b)[:n]
+				return b
+			}
+		}
+		b := make([]byte, n, tiers[i])
+		f.stats.Tiers[i].Misses++
+		return &b
+	}
+	return f.simple.Get(n)
+}
+
+func TestAPoolThatReusesLaterPasses(t *testing.T) {
+	bufpooltest.Test(t, func() bufpool.BufferPool { return fifo{newSimple()} }, tiers)
+}
+
+func TestTheCallersTiersStayAsTheyAre(t *testing.T) {
+	mine := []int{65536, 1000, 4096}
+	bufpooltest.Test(t, func() bufpool.BufferPool { return newSimple() }, mine)
+	if !slices.Equal(mine, []int{65536, 1000, 4096}) {
+		t.Error(mine)
+	}
 }
 
 func TestSequentialLeavesGoroutinesOut(t *testing.T) {

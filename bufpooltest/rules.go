@@ -64,13 +64,17 @@ func (s subject) capacity(n int) int {
 	return n
 }
 
-// lengths are those at which a search for a tier can be wrong.
+// lengths are those at which a search for a tier can be wrong: near the tiers,
+// near powers of two, and some that are like any other.
 func (s subject) lengths() []int {
-	ns := []int{0, 1}
+	most := 2*s.largest() + 1
+	ns := []int{0, 1, most}
 	for _, t := range s.tiers {
 		ns = append(ns, t/2, t-1, t, t+1)
 	}
-	ns = append(ns, s.largest()+1, 2*s.largest()+1)
+	for p := 1; p <= most/2; p *= 2 {
+		ns = append(ns, p-1, p, p+1, p+p/3)
+	}
 	slices.Sort(ns)
 	return slices.Compact(ns)
 }
@@ -129,12 +133,13 @@ func (s subject) works(p bufpool.BufferPool) error {
 	return nil
 }
 
-// search takes buffers of each tier, and such as the alien could serve, and puts
-// them back. It is an error if one of them is made of the alien's memory.
+// search takes buffers of each tier, and of what the alien's capacity could serve
+// by itself, and puts them back. It is an error if one of them is made of the
+// alien's memory.
 func (s subject) search(p bufpool.BufferPool, alien *byte, capacity int) error {
-	ns := slices.Clone(s.tiers)
+	ns := append(slices.Clone(s.tiers), capacity)
 	if capacity > s.largest() {
-		ns = append(ns, s.largest()+1, capacity)
+		ns = append(ns, s.largest()+1)
 	}
 	for _, n := range ns {
 		var held []*[]byte
@@ -338,6 +343,7 @@ func checkDistinct(s subject) error {
 		stamp byte
 	}
 	var held []lent
+	var stamp byte // of the latest; fewer than 256 are held at any time
 	owner := map[*byte]bool{}
 	take := func(n int) error {
 		b, err := get(p, n)
@@ -350,9 +356,9 @@ func checkDistinct(s subject) error {
 			}
 			owner[at] = true
 		}
-		l := lent{b, byte(len(held) + 1)}
-		mark(b, l.stamp)
-		held = append(held, l)
+		stamp++
+		mark(b, stamp)
+		held = append(held, lent{b, stamp})
 		return nil
 	}
 	give := func(i int) error {
@@ -383,17 +389,34 @@ func checkDistinct(s subject) error {
 	return nil
 }
 
-// mark writes stamp to the ends and the middle of the whole capacity.
+// ends are the parts of the whole capacity that mark writes to: all of it, or of
+// a large one a page at each end.
+func ends(b *[]byte) [2][]byte {
+	const page = 4096
+	whole := (*b)[:cap(*b)]
+	if len(whole) <= 2*page {
+		return [2][]byte{whole}
+	}
+	return [2][]byte{whole[:page], whole[len(whole)-page:]}
+}
+
 func mark(b *[]byte, stamp byte) {
-	if whole := (*b)[:cap(*b)]; len(whole) > 0 {
-		whole[0], whole[len(whole)/2], whole[len(whole)-1] = stamp, stamp, stamp
+	for _, part := range ends(b) {
+		for i := range part {
+			part[i] = stamp
+		}
 	}
 }
 
 func marked(b *[]byte, stamp byte) bool {
-	whole := (*b)[:cap(*b)]
-	return len(whole) == 0 ||
-		whole[0] == stamp && whole[len(whole)/2] == stamp && whole[len(whole)-1] == stamp
+	for _, part := range ends(b) {
+		for _, got := range part {
+			if got != stamp {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func checkKeeps(s subject) error {
@@ -405,27 +428,24 @@ func checkKeeps(s subject) error {
 		}
 		for _, n := range []int{least, t} {
 			for _, length := range []int{0, t / 2, t} {
+				// Not each Get need have the last Put, but one an earlier one.
+				put := map[*byte]bool{}
 				kept := false
 				for range tries {
 					b, err := get(p, n)
 					if err != nil {
 						return err
 					}
-					at := base(b)
-					*b = (*b)[:length]
-					p.Put(b)
-					again, err := get(p, t)
-					if err != nil {
-						return err
-					}
-					kept = base(again) == at
-					p.Put(again)
-					if kept {
+					if kept = put[base(b)]; kept {
+						p.Put(b)
 						break
 					}
+					put[base(b)] = true
+					*b = (*b)[:length]
+					p.Put(b)
 				}
 				if !kept {
-					return fmt.Errorf("Get(%d), put back with length %d, did not come back in %d tries", n, length, tries)
+					return fmt.Errorf("of %d buffers of Get(%d), put back with length %d, none came back", tries, n, length)
 				}
 			}
 		}
@@ -600,27 +620,33 @@ func checkCounts(s subject) error {
 	if err := equalStats(stats(p), want); err != nil {
 		return fmt.Errorf("after Put of a buffer of each tier: %w", err)
 	}
+	// Neither do hits.
+	for range tries {
+		b := p.Get(s.tiers[0])
+		at := base(b)
+		p.Put(b)
+		before := stats(p)
+		if b = p.Get(s.tiers[0]); base(b) == at {
+			if err := equalStats(stats(p), before); err != nil {
+				return fmt.Errorf("after a hit: %w", err)
+			}
+		}
+	}
 	return nil
 }
 
 func checkGoroutines(s subject) error {
-	const goroutines, rounds = 8, 500
+	const goroutines, rounds = 8, 2000
 	var (
 		p      = s.newPool()
 		ns     = slices.DeleteFunc(s.lengths(), func(n int) bool { return n > 1<<16 })
 		start  = make(chan struct{})
 		wg     sync.WaitGroup
-		mu     sync.Mutex
-		lent   = map[*byte]bool{}
+		lent   sync.Map // a lock would keep the goroutines apart
+		once   sync.Once
 		broken error
 	)
-	fail := func(err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if broken == nil {
-			broken = err
-		}
-	}
+	fail := func(err error) { once.Do(func() { broken = err }) }
 	run := func(seed uint64) error {
 		rnd := rand.New(rand.NewPCG(seed, seed))
 		for i := range rounds {
@@ -634,11 +660,7 @@ func checkGoroutines(s subject) error {
 			}
 			at := base(b)
 			if at != nil {
-				mu.Lock()
-				twice := lent[at]
-				lent[at] = true
-				mu.Unlock()
-				if twice {
+				if _, twice := lent.LoadOrStore(at, true); twice {
 					return errors.New("two goroutines were lent the same buffer")
 				}
 			}
@@ -646,9 +668,7 @@ func checkGoroutines(s subject) error {
 				runtime.Gosched()
 			}
 			if at != nil {
-				mu.Lock()
-				delete(lent, at)
-				mu.Unlock()
+				lent.Delete(at)
 			}
 			p.Put(b)
 			if i%64 == 0 {
