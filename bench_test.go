@@ -124,17 +124,20 @@ func BenchmarkFlat(b *testing.B) {
 			})
 		})
 	}
-	b.Run("op=getput/tiers=30/vs=3/pool=binary", func(b *testing.B) {
-		samples(b, func(r turns.Ratios) {
-			var fs []func(int)
-			for _, exponents := range [][]uint8{bufpool.Exponents(1, 1<<29), {8, 12, 20}} {
-				var p bufpool.BufferPool = bufpool.Must(bufpool.NewBinaryTiered(exponents))
-				fs = append(fs, func(times int) { getPut(p, 1<<20, times) })
-			}
-			took := turns.Run(20, 2000, fs...)
-			r.Add("ratio", took[0], took[1])
+	for _, tiers := range []int{10, 30} {
+		b.Run(fmt.Sprintf("op=getput/tiers=%d/vs=3/pool=binary", tiers), func(b *testing.B) {
+			samples(b, func(r turns.Ratios) {
+				many := bufpool.Exponents(1<<max(0, 20-tiers/2), 1<<29)[:tiers]
+				var fs []func(int)
+				for _, exponents := range [][]uint8{many, {8, 12, 20}} {
+					var p bufpool.BufferPool = bufpool.Must(bufpool.NewBinaryTiered(exponents))
+					fs = append(fs, func(times int) { getPut(p, 1<<20, times) })
+				}
+				took := turns.Run(20, 2000, fs...)
+				r.Add("ratio", took[0], took[1])
+			})
 		})
-	})
+	}
 }
 
 // BenchmarkLookup compares the search for a tier alone, one for Get and one for

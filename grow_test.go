@@ -112,12 +112,15 @@ func TestGrowEdges(t *testing.T) {
 	mustPanic(t, "bufpool: negative length -1", func() { bufpool.Grow(p, b, -1) })
 	if bits.UintSize == 64 {
 		mustPanic(t, "", func() { bufpool.Grow(p, b, math.MaxInt) })
+		mustPanic(t, "", func() { bufpool.Grow(p, b, math.MaxInt-5) })
 	}
 	if string(*b) != "kept" || p.Counts().Gets != 1 || p.Counts().Puts != 0 {
 		t.Errorf("after the panics: %q, %+v", *b, p.Counts())
 	}
-	if got := bufpool.Grow(p, b, 0); got != b {
-		t.Error("moved to less")
+	for _, n := range []int{0, len(*b), cap(*b)} {
+		if got := bufpool.Grow(p, b, n); got != b {
+			t.Errorf("moved for %d of %d bytes", n, cap(*b))
+		}
 	}
 	p.Put(b)
 	mustBalance(t, p)
@@ -315,13 +318,67 @@ func TestReadNTrustsNoLength(t *testing.T) {
 
 // A payload that fills a tier with its headroom is staged in tiers all along.
 func TestReadNStagesFillTiers(t *testing.T) {
-	g := &gets{BufferPool: bufpool.Nop{}}
-	if _, err := bufpool.ReadN(g, &zeros{8<<20 - 52}, 8<<20-52, 52); err != nil {
+	for _, want := range [][]int{
+		{128 << 10},
+		{8 << 10, 128<<10 + 1},
+		{128 << 10, 2 << 20},
+		{32 << 10, 512 << 10, 8 << 20},
+	} {
+		n := want[len(want)-1] - 52
+		g := &gets{BufferPool: bufpool.Nop{}}
+		if _, err := bufpool.ReadN(g, &zeros{n}, int64(n), 52); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(g.lengths, want) {
+			t.Errorf("stages %v, want %v", g.lengths, want)
+		}
+	}
+}
+
+// idle returns 0, nil so often, and then what the rest says.
+type idle struct {
+	times int
+	rest  func(p []byte) (int, error)
+	reads int
+}
+
+func (i *idle) Read(p []byte) (int, error) {
+	i.reads++
+	if i.times--; i.times >= 0 {
+		return 0, nil
+	}
+	return i.rest(p)
+}
+
+func TestReadNGivesUpAtTheHundredthEmptyRead(t *testing.T) {
+	p := newBalanced()
+	some := func(p []byte) (int, error) { return len(p), nil }
+	for _, test := range []struct {
+		times int
+		rest  func(p []byte) (int, error)
+		want  error
+		reads int
+	}{
+		{99, some, nil, 100},
+		{100, some, io.ErrNoProgress, 100},
+		{99, func([]byte) (int, error) { return 0, errBroken }, errBroken, 100},
+	} {
+		r := &idle{times: test.times, rest: test.rest}
+		b, err := bufpool.ReadN(p, r, 10, 0)
+		if err != test.want || r.reads != test.reads {
+			t.Errorf("%d empty reads: %v after %d", test.times, err, r.reads)
+		}
+		if err == nil {
+			p.Put(b)
+		}
+	}
+	// It is a hundred in a row that count.
+	b, err := bufpool.ReadN(p, &everySecondEmpty{r: iotest.OneByteReader(&zeros{500})}, 500, 0)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []int{32 << 10, 512 << 10, 8 << 20}; !slices.Equal(g.lengths, want) {
-		t.Errorf("stages %v, want %v", g.lengths, want)
-	}
+	p.Put(b)
+	mustBalance(t, p)
 }
 
 func TestReadNBadLengths(t *testing.T) {

@@ -19,3 +19,19 @@ func TestTierLayout(t *testing.T) {
 		t.Errorf("keeps ends at %d, misses starts at %d of %d", end, misses.Offset, typ.Size())
 	}
 }
+
+// What slow paths count is a cache line away from what Gets and Puts read.
+func TestCountersLayout(t *testing.T) {
+	for _, typ := range []reflect.Type{
+		reflect.TypeFor[Sized](), reflect.TypeFor[Tiered](), reflect.TypeFor[BinaryTiered](), reflect.TypeFor[Switch](),
+	} {
+		counters, ok := typ.FieldByName("counters")
+		if !ok {
+			t.Fatalf("%v has no counters", typ)
+		}
+		first, _ := counters.Type.FieldByName("oversizedGets")
+		if first.Offset < 64 {
+			t.Errorf("%v: the counters are %d bytes from the rest", typ, first.Offset)
+		}
+	}
+}

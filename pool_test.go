@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"regexp"
@@ -218,6 +219,7 @@ func TestInvalidConfigurations(t *testing.T) {
 		{sized(-1), "size -1 "},
 		{sized(math.MaxInt), fmt.Sprintf("size %d ", math.MaxInt)},
 		{binary(tooHigh), fmt.Sprintf("exponent %d ", tooHigh)},
+		{binary(8, 62), "exponent 62 "},
 		{binary(8, 63), "exponent 63 "},
 		{binary(64), "exponent 64 "},
 		{binary(255), "exponent 255 "},
@@ -363,6 +365,75 @@ func TestNopIsExact(t *testing.T) {
 	}
 	if s := p.Stats(); p.Sizes() != nil || s.Tiers != nil || s.OversizedGets != 0 || s.Dropped != (bufpool.Stats{}).Dropped {
 		t.Errorf("Sizes %v, Stats %v", p.Sizes(), p.Stats())
+	}
+}
+
+// Put's slow path does what the fast one does, so that only this shows that the
+// fast one takes every tier.
+func TestTheFastPathTakesEveryTier(t *testing.T) {
+	type lookup interface {
+		LookupGet(n int) bool
+		LookupPut(c int) bool
+	}
+	for _, k := range kinds() {
+		p := k.new()
+		l, ok := p.(lookup)
+		if !ok {
+			continue // Sized and Switch have no search to ask
+		}
+		for _, size := range p.Sizes() {
+			if !l.LookupGet(size) || !l.LookupPut(size) || l.LookupPut(size+1) && !slices.Contains(p.Sizes(), size+1) {
+				t.Errorf("%s: the search does not take %d, or takes one more", k.name, size)
+			}
+		}
+		largest := p.Sizes()[len(p.Sizes())-1]
+		for _, n := range []int{-1, math.MinInt, largest + 1, math.MaxInt} {
+			if l.LookupGet(n) || l.LookupPut(n) {
+				t.Errorf("%s: the search takes %d", k.name, n)
+			}
+		}
+	}
+}
+
+func TestDefaultIsWhatItsDocSays(t *testing.T) {
+	p, ok := bufpool.Default().(*bufpool.BinaryTiered)
+	if !ok {
+		t.Fatalf("the default is a %T", bufpool.Default())
+	}
+	for range 50 { // and it does not clear
+		b := p.Get(300)
+		fill(b)
+		p.Put(b)
+		if got := p.Get(300); !isZero(*got) {
+			return
+		}
+	}
+	t.Error("the default clears")
+}
+
+// The law of routing: what is accepted into a tier serves whatever is routed to
+// it.
+func TestRandomPutsAndGets(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(7, 8))
+	for _, k := range kinds() {
+		p := k.new()
+		sizes := p.Sizes()
+		most := min(2*sizes[len(sizes)-1]+2, 1<<13)
+		memory := make([]byte, most)
+		for range 100_000 {
+			if rnd.IntN(2) == 0 {
+				b := memory[:0:rnd.IntN(most)]
+				p.Put(&b)
+				continue
+			}
+			n := rnd.IntN(most)
+			if b := p.Get(n); len(*b) != n || cap(*b) < n {
+				t.Fatalf("%s: Get(%d) has length %d, capacity %d", k.name, n, len(*b), cap(*b))
+			}
+			if rnd.IntN(100) == 0 {
+				memory = make([]byte, most) // the old ones are in the pool
+			}
+		}
 	}
 }
 

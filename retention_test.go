@@ -66,6 +66,21 @@ func TestOversizedIsNeverServedAgain(t *testing.T) {
 	}
 }
 
+// grpc/grpc-go's fallback pool serves 1 MiB+1 with the 64 MiB that were put.
+func TestAFallbackServesNoHugeBuffer(t *testing.T) {
+	for _, k := range kinds() {
+		p := k.new()
+		sizes := p.Sizes()
+		largest := sizes[len(sizes)-1]
+		huge := make([]byte, 64<<20)
+		at := &huge[0]
+		p.Put(&huge)
+		if b := p.Get(largest + 1); cap(*b) >= 2*(largest+1) || &whole(b)[0] == at {
+			t.Errorf("%s: Get(%d) has capacity %d", k.name, largest+1, cap(*b))
+		}
+	}
+}
+
 // A 50 MiB buffer in the 10 MiB tier was what made one service grow for ever.
 func TestFiftyMegabytesAreNeverServed(t *testing.T) {
 	for _, k := range kinds() {
