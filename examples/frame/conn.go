@@ -17,21 +17,17 @@ import (
 // It has no buffer of its own: Receive reads exactly the bytes of a frame, in
 // one Read for each of header, options and payload where they come in full, and
 // in a few more for a payload above 128 KiB. Give it a bufio.Reader for many
-// small frames over a real connection. What it
-// writes to must not hold on to the slice after Write returns, as io.Writer
-// demands.
+// small frames over a real connection. What it writes to must not hold on to the
+// slice after Write returns, as io.Writer demands.
 type Conn struct {
 	rw    io.ReadWriter
 	own   *lender // not a part of Conn, which a frame must not keep alive
 	limit int64
 
-	receive struct {
-		err  error // of what left the stream inside a frame
-		head [maxHeader]byte
-	}
-	send struct {
+	receive broken
+	send    struct {
 		sync.Mutex
-		err  error     // likewise
+		broken
 		both [2][]byte // for net.Buffers, so that they need not be allocated
 		bufs net.Buffers
 	}
@@ -43,11 +39,27 @@ func NewConn(rw io.ReadWriter, opts ...Option) *Conn {
 	return &Conn{rw: rw, own: &lender{c.pool}, limit: c.limit}
 }
 
-// Errors of what did not return.
-var (
-	errReceivePanicked = errors.New("frame: an earlier Receive panicked inside a frame")
-	errSendPanicked    = errors.New("frame: an earlier Send panicked inside a frame")
-)
+// broken says of one direction whether it was left inside a frame, and is over.
+type broken struct {
+	inside bool  // true all through a call, so that a panic leaves it true
+	err    error // of later calls; nil after a panic
+}
+
+// fail leaves the direction inside a frame, and returns err.
+func (b *broken) fail(err error) error {
+	b.err = fmt.Errorf("frame: an earlier call failed inside a frame: %w", err)
+	return err
+}
+
+// last is the error of every call after the one that broke it.
+func (b *broken) last() error {
+	if b.err == nil {
+		return errPanicked
+	}
+	return b.err
+}
+
+var errPanicked = errors.New("frame: an earlier call panicked inside a frame")
 
 // Send writes f as one Write, or, if its payload is the caller's own memory (by
 // From or Parse), as net.Buffers: one writev on a TCP or Unix connection, a Write
@@ -64,15 +76,15 @@ func (c *Conn) Send(f *Frame) error {
 	}
 	c.send.Lock()
 	defer c.send.Unlock()
-	if c.send.err != nil {
-		return c.send.err
+	if c.send.inside {
+		return c.send.last()
 	}
-	c.send.err = errSendPanicked // unless what follows returns
+	c.send.inside = true
 	n, err := c.write(f)
-	c.send.err = nil
 	if err != nil && n != 0 && n != f.headerLen()+len(f.payload) {
-		c.send.err = fmt.Errorf("frame: an earlier Send failed inside a frame: %w", err)
+		return c.send.fail(err)
 	}
+	c.send.inside = false
 	return err
 }
 
@@ -118,70 +130,78 @@ func write(w io.Writer, b []byte) (int, error) {
 // waits, so that an idle connection holds no buffer. The payload is borrowed from
 // the connection's pool and is f's until its Reset or Release; f's own pool is not
 // touched. With an error f is empty and holds no buffer, but one that [WithKeep]
-// lets it keep.
+// lets it keep; after a panic of the reader, Reset it.
 //
 // A length that the peer announces is not trusted: above the limit
 // ([WithMaxPayload]) the error wraps [ErrPayloadTooLarge] and no buffer is taken,
-// below it memory is taken as bytes arrive (see [bufpool.ReadN]).
+// below it memory is taken as bytes arrive (see [bufpool.ReadN]), 128 KiB at the
+// most before the first.
 //
 // The end of the stream between two frames is io.EOF, inside one
 // io.ErrUnexpectedEOF. After an error that left the stream inside a frame, every
 // later Receive returns an error that wraps it.
 func (c *Conn) Receive(f *Frame) error {
 	f.Reset()
-	if c.receive.err != nil {
-		return c.receive.err
+	if c.receive.inside {
+		return c.receive.last()
 	}
-	c.receive.err = errReceivePanicked // unless what follows returns
-	n, err := c.receiveInto(f)
-	c.receive.err = nil
-	if err != nil && n != 0 {
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF
+	c.receive.inside = true
+	if n, err := readFull(c.rw, f.head[:minHeader]); err != nil {
+		if n != 0 {
+			return c.failReceive(f, err)
 		}
-		c.receive.err = fmt.Errorf("frame: an earlier Receive failed inside a frame: %w", err)
+		c.receive.inside = false // between two frames
+		f.Reset()                // the reader may have used the header for scratch
+		return err
 	}
-	return err
-}
-
-// receiveInto makes f, which is empty, the next frame, once all of it is there.
-// The count is 0 if there was an error and not one byte was read.
-func (c *Conn) receiveInto(f *Frame) (int, error) {
-	head := &c.receive.head
-	if n, err := readFull(c.rw, head[:minHeader]); err != nil {
-		return n, err
-	}
-	header, n, err := check(head)
+	header, n, err := check(&f.head)
 	if err != nil {
-		return minHeader, err
+		return c.failReceive(f, err)
 	}
 	if n > c.limit || n > math.MaxInt-Headroom {
-		return minHeader, fmt.Errorf("%w: %d bytes announced, the limit is %d",
-			ErrPayloadTooLarge, n, min(c.limit, math.MaxInt-Headroom))
+		return c.failReceive(f, fmt.Errorf("%w: %d bytes announced, the limit is %d",
+			ErrPayloadTooLarge, n, min(c.limit, math.MaxInt-Headroom)))
 	}
 	if header > minHeader {
-		if _, err := readFull(c.rw, head[minHeader:header]); err != nil {
-			return minHeader, err
+		if _, err := readFull(c.rw, f.head[minHeader:header]); err != nil {
+			return c.failReceive(f, err)
 		}
 	}
 	switch {
 	case n == 0:
-	case f.fits(int(n), c.own):
-		if _, err := readFull(c.rw, (*f.buf)[:cap(*f.buf)][Headroom:Headroom+int(n)]); err != nil {
-			return header, err
+	case n <= trusted:
+		if !f.fits(int(n), c.own) {
+			f.putBack()
+			f.adopt(c.own, c.own.pool.Get(Headroom+int(n)))
 		}
-		f.view(int(n))
+		if _, err := readFull(c.rw, f.view(int(n))); err != nil {
+			return c.failReceive(f, err)
+		}
 	default:
 		f.putBack()
 		b, err := bufpool.ReadN(c.own.pool, c.rw, n, Headroom)
 		if err != nil {
-			return header, err
+			return c.failReceive(f, err)
 		}
 		f.adopt(c.own, b)
 	}
-	copy(f.head[:], head[:header])
-	return header, nil
+	c.receive.inside = false
+	return nil
 }
+
+// failReceive ends the receiving with err, which left the stream inside a frame.
+func (c *Conn) failReceive(f *Frame, err error) error {
+	f.Reset()
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return c.receive.fail(err)
+}
+
+// trusted is how long a payload may be to take its buffer on the peer's word
+// alone: what bufpool.ReadN would take. Not to call it for these saves a tenth
+// of a Receive of 1 KiB.
+const trusted = 128<<10 - Headroom
 
 // maxEmptyReads is how often a reader may return 0, nil in a row.
 const maxEmptyReads = 100
@@ -190,8 +210,16 @@ const maxEmptyReads = 100
 // no sense is an error, and -1, and a reader that brings nothing is given up with
 // io.ErrNoProgress.
 func readFull(r io.Reader, b []byte) (int, error) {
-	for n, empty := 0, 0; ; {
-		m, err := r.Read(b[n:])
+	n, err := r.Read(b)
+	if n == len(b) {
+		return n, nil // nearly always
+	}
+	return readRest(r, b, n, err)
+}
+
+// readRest goes on after a Read that returned m and err.
+func readRest(r io.Reader, b []byte, m int, err error) (n int, _ error) {
+	for empty := 0; ; m, err = r.Read(b[n:]) {
 		if m < 0 || m > len(b)-n {
 			return -1, fmt.Errorf("frame: %T returned an invalid count %d from Read", r, m)
 		}

@@ -343,7 +343,7 @@ func TestReaderThatFailsAfterEveryByte(t *testing.T) {
 				(&knownFrame{}).is(t, g)
 				// What left the stream inside a frame is sticky.
 				again := c.Receive(g)
-				if !errors.Is(again, want) || cut > 0 && !strings.Contains(again.Error(), "earlier Receive") {
+				if !errors.Is(again, want) || cut > 0 && !strings.Contains(again.Error(), "earlier call") {
 					t.Fatalf("%v after %d bytes, again: %v", failure, cut, again)
 				}
 				if keep == 0 { // there is nothing to Release
@@ -422,7 +422,7 @@ func TestWriterThatFailsAfterEveryByte(t *testing.T) {
 						t.Fatalf("%d, after a failure before the first byte: %v", kind, again)
 					}
 				} else if kind < 2 || failure != nil && cut > 0 {
-					if !errors.Is(again, want) || !strings.Contains(again.Error(), "earlier Send") {
+					if !errors.Is(again, want) || !strings.Contains(again.Error(), "earlier call") {
 						t.Fatalf("%d, %v after %d bytes, again: %v", kind, failure, cut, again)
 					}
 					if l.writes > 2 {
@@ -444,7 +444,7 @@ func TestBadWriters(t *testing.T) {
 	for _, n := range []int{-1, 1000} {
 		c := frame.NewConn(rw{w: badWriter(n)})
 		f := frame.New()
-		for _, want := range []string{"", "earlier Send"} {
+		for _, want := range []string{"", "earlier call"} {
 			err := c.Send(f)
 			if err == nil || !strings.Contains(err.Error(), fmt.Sprint("invalid count ", n)) || !strings.Contains(err.Error(), want) {
 				t.Error(err)
@@ -464,7 +464,7 @@ func TestBadWriters(t *testing.T) {
 	c = frame.NewConn(rw{})
 	mustPanic(t, "nil pointer", func() { c.Send(f) })
 	for range 2 {
-		if err := c.Send(f); err == nil || !strings.Contains(err.Error(), "earlier Send panicked") {
+		if err := c.Send(f); err == nil || !strings.Contains(err.Error(), "earlier call panicked") {
 			t.Error(err)
 		}
 	}
@@ -547,7 +547,7 @@ func TestBadReaders(t *testing.T) {
 		"panic": {func(p []byte) (int, error) {
 			fill(p)
 			panic("the reader's")
-		}, "earlier Receive panicked"},
+		}, "earlier call panicked"},
 	} {
 		for _, cut := range []int{0, 1, 12, 13, h, h + 1} { // in all three parts of a frame
 			for _, keep := range []int{0, 4096} {

@@ -225,11 +225,9 @@ func (f *Frame) adopt(from *lender, b *[]byte) {
 
 // putBack leaves the frame without payload and buffer.
 func (f *Frame) putBack() {
-	b := f.buf
-	f.buf, f.payload = nil, nil
+	b, from := f.buf, f.lender
+	f.buf, f.lender, f.payload = nil, nil, nil
 	if b != nil {
-		from := f.lender
-		f.lender = nil
 		from.pool.Put(b) // the handle that Get returned, never the view
 	}
 }

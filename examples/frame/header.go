@@ -84,9 +84,9 @@ func (f *Frame) SetOptions(o ...uint32) error {
 }
 
 // headerLen returns the length of the header in bytes. An empty header's words
-// are not set yet.
+// are not set yet, and what a reader that panicked left may be anything.
 func (f *Frame) headerLen() int {
-	return max(minHeader, int(f.head[0]&wordsMask)*4)
+	return min(max(minHeader, int(f.head[0]&wordsMask)*4), maxHeader)
 }
 
 // seal completes the header for a payload of at most limit bytes.

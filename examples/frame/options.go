@@ -51,7 +51,7 @@ func WithMaxPayload(n int64) Option {
 }
 
 // WithKeep lets a Frame keep a buffer of up to so many bytes (of capacity,
-// headroom included) over Reset and Receive, for connections that are known to
+// headroom included; of received ones, up to 128 KiB are used again) over Reset and Receive, for connections that are known to
 // be busy: a payload that fits, and would come from the same pool, then costs no
 // Get and Put. The pool does not clear the buffer in between, even if it clears
 // what it lends or gets back. The default is 0: an idle connection holds no
