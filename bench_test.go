@@ -259,6 +259,14 @@ func BenchmarkGetPut(b *testing.B) {
 			}
 		})
 	}
+	for _, size := range sizes { // without a header of its own
+		b.Run(fmt.Sprintf("op=getput/size=%d/clear=never/pool=slice", size), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				sinkSlice = make([]byte, size)
+			}
+		})
+	}
 	for _, mode := range []struct {
 		name string
 		opt  bufpool.Option
@@ -339,4 +347,7 @@ func BenchmarkMiss(b *testing.B) {
 	}
 }
 
-var sink *[]byte
+var (
+	sink      *[]byte
+	sinkSlice []byte
+)
