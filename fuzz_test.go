@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bufpool/bufpool"
+	"github.com/bufpool/bufpool/internal/pooltest"
 )
 
 // model says what a pool of these tiers must do, and keeps account of every
@@ -192,7 +193,7 @@ func FuzzReadN(f *testing.F) {
 			}
 			p.Put(b)
 		}
-		mustBalance(t, p)
+		pooltest.MustBalance(t, p)
 	})
 }
 

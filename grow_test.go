@@ -17,6 +17,7 @@ import (
 
 	"github.com/bufpool/bufpool"
 	"github.com/bufpool/bufpool/internal/balance"
+	"github.com/bufpool/bufpool/internal/pooltest"
 )
 
 // poison fills whatever it lends, so that a byte nobody wrote shows.
@@ -30,16 +31,6 @@ func (p poison) Get(n int) *[]byte {
 
 func newBalanced() *balance.Pool {
 	return balance.New(poison{bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))})
-}
-
-func mustBalance(t *testing.T, p *balance.Pool) {
-	t.Helper()
-	if err := p.Err(); err != nil {
-		t.Error(err)
-	}
-	if c := p.Counts(); c.Gets != c.Puts {
-		t.Errorf("%d gets, %d puts", c.Gets, c.Puts)
-	}
 }
 
 func TestGrow(t *testing.T) {
@@ -80,7 +71,7 @@ func TestGrow(t *testing.T) {
 			t.Errorf("%T: capacity %d at the end is no tier's", base, cap(*b))
 		}
 		p.Put(b)
-		mustBalance(t, p)
+		pooltest.MustBalance(t, p)
 	}
 }
 
@@ -99,7 +90,7 @@ func TestGrowPreservesTheLength(t *testing.T) {
 		}
 		p.Put(b)
 	}
-	mustBalance(t, p)
+	pooltest.MustBalance(t, p)
 }
 
 func TestGrowEdges(t *testing.T) {
@@ -109,10 +100,10 @@ func TestGrowEdges(t *testing.T) {
 		t.Errorf("of nil: length %d, capacity %d", len(*b), cap(*b))
 	}
 	*b = append(*b, "kept"...)
-	mustPanic(t, "bufpool: negative length -1", func() { bufpool.Grow(p, b, -1) })
+	pooltest.MustPanic(t, "bufpool: negative length -1", func() { bufpool.Grow(p, b, -1) })
 	if bits.UintSize == 64 {
-		mustPanic(t, "", func() { bufpool.Grow(p, b, math.MaxInt) })
-		mustPanic(t, "", func() { bufpool.Grow(p, b, math.MaxInt-5) })
+		pooltest.MustPanic(t, "", func() { bufpool.Grow(p, b, math.MaxInt) })
+		pooltest.MustPanic(t, "", func() { bufpool.Grow(p, b, math.MaxInt-5) })
 	}
 	if string(*b) != "kept" || p.Counts().Gets != 1 || p.Counts().Puts != 0 {
 		t.Errorf("after the panics: %q, %+v", *b, p.Counts())
@@ -123,13 +114,13 @@ func TestGrowEdges(t *testing.T) {
 		}
 	}
 	p.Put(b)
-	mustBalance(t, p)
+	pooltest.MustBalance(t, p)
 
 	defer bufpool.SetDefault(p)()
 	b = bufpool.Grow(nil, nil, 10)
 	b = bufpool.Grow(nil, b, 1000)
 	bufpool.Put(b)
-	mustBalance(t, p)
+	pooltest.MustBalance(t, p)
 	if p.Counts().Gets != 3 {
 		t.Error("nil is not the default pool")
 	}
@@ -143,24 +134,11 @@ var readers = map[string]func(io.Reader) io.Reader{
 	"data with error": iotest.DataErrReader,
 	"time-out":        iotest.TimeoutReader,
 	"time-out, half":  func(r io.Reader) io.Reader { return iotest.TimeoutReader(iotest.HalfReader(r)) },
-	"empty reads":     func(r io.Reader) io.Reader { return &everySecondEmpty{r: r} },
+	"empty reads":     func(r io.Reader) io.Reader { return &pooltest.EverySecondEmpty{R: r} },
 	"data and error":  func(r io.Reader) io.Reader { return &errorWithData{r: r, at: 10_000} },
 	"late time-out": func(r io.Reader) io.Reader {
 		return io.MultiReader(io.LimitReader(r, 200_000), iotest.ErrReader(iotest.ErrTimeout))
 	},
-}
-
-// everySecondEmpty returns 0, nil every other time.
-type everySecondEmpty struct {
-	r     io.Reader
-	empty bool
-}
-
-func (e *everySecondEmpty) Read(p []byte) (int, error) {
-	if e.empty = !e.empty; e.empty {
-		return 0, nil
-	}
-	return e.r.Read(p)
 }
 
 var errBroken = errors.New("broken")
@@ -223,7 +201,7 @@ func TestReadNIsReadFull(t *testing.T) {
 			}
 		}
 	}
-	mustBalance(t, p)
+	pooltest.MustBalance(t, p)
 }
 
 func TestReadNFailingAfterEveryByte(t *testing.T) {
@@ -244,7 +222,7 @@ func TestReadNFailingAfterEveryByte(t *testing.T) {
 				t.Errorf("end after %d bytes: %v", k, err)
 			}
 		}
-		mustBalance(t, p)
+		pooltest.MustBalance(t, p)
 	}
 }
 
@@ -373,12 +351,12 @@ func TestReadNGivesUpAtTheHundredthEmptyRead(t *testing.T) {
 		}
 	}
 	// It is a hundred in a row that count.
-	b, err := bufpool.ReadN(p, &everySecondEmpty{r: iotest.OneByteReader(&zeros{500})}, 500, 0)
+	b, err := bufpool.ReadN(p, &pooltest.EverySecondEmpty{R: iotest.OneByteReader(&zeros{500})}, 500, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Put(b)
-	mustBalance(t, p)
+	pooltest.MustBalance(t, p)
 }
 
 func TestReadNBadLengths(t *testing.T) {
@@ -395,7 +373,7 @@ func TestReadNBadLengths(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	mustPanic(t, "bufpool: negative length -7", func() { bufpool.ReadN(p, untouched, 1, -7) })
+	pooltest.MustPanic(t, "bufpool: negative length -7", func() { bufpool.ReadN(p, untouched, 1, -7) })
 	if c := p.Counts(); c.Gets != 0 {
 		t.Errorf("%d gets", c.Gets)
 	}
@@ -419,10 +397,10 @@ func TestReadNBadReaders(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	mustPanic(t, "the reader's", func() {
+	pooltest.MustPanic(t, "the reader's", func() {
 		bufpool.ReadN(p, badReader(func([]byte) (int, error) { panic("the reader's") }), 100, 0)
 	})
-	mustBalance(t, p)
+	pooltest.MustBalance(t, p)
 
 	defer bufpool.SetDefault(p)()
 	b, err := bufpool.ReadN(nil, bytes.NewReader([]byte("abc")), 3, 1)
@@ -430,7 +408,7 @@ func TestReadNBadReaders(t *testing.T) {
 		t.Error(err)
 	}
 	bufpool.Put(b)
-	mustBalance(t, p)
+	pooltest.MustBalance(t, p)
 }
 
 // One thousand peers announce a gigabyte and then say nothing.
@@ -439,7 +417,7 @@ func TestReadNOfStalledPeers(t *testing.T) {
 	p := bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))
 	release := make(chan struct{})
 	var waiting, done sync.WaitGroup
-	before := heap()
+	before := pooltest.Heap()
 	for range peers {
 		waiting.Add(1)
 		done.Go(func() {

@@ -8,40 +8,18 @@ package bufpool_test
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"runtime"
-	"runtime/debug"
 	"testing"
 
 	"github.com/bufpool/bufpool"
+	"github.com/bufpool/bufpool/internal/pooltest"
 )
-
-// exactly makes reuse exact: one processor, no collection.
-func exactly(t *testing.T) {
-	procs, percent := runtime.GOMAXPROCS(1), debug.SetGCPercent(-1)
-	t.Cleanup(func() {
-		runtime.GOMAXPROCS(procs)
-		debug.SetGCPercent(percent)
-		runtime.GC()
-	})
-}
-
-// allocs returns how many allocations one call of run makes: the least of five,
-// for the runtime now and then allocates something of its own beside it.
-func allocs(run func()) float64 {
-	run()
-	least := math.Inf(1)
-	for range 5 {
-		least = min(least, testing.AllocsPerRun(1, run))
-	}
-	return least
-}
 
 // mustNotAllocate calls f 1000 times a run, so that one allocation in a hundred
 // calls shows.
 func mustNotAllocate(t *testing.T, what string, f func()) {
 	t.Helper()
-	if per := allocs(func() {
+	if per := pooltest.Allocs(func() {
 		for range 1000 {
 			f()
 		}
@@ -51,7 +29,7 @@ func mustNotAllocate(t *testing.T, what string, f func()) {
 }
 
 func TestGetAndPutDoNotAllocate(t *testing.T) {
-	exactly(t)
+	pooltest.Exactly(t)
 	for _, k := range kinds() {
 		for _, mode := range []bufpool.Clear{bufpool.ClearNever, bufpool.ClearOnGet, bufpool.ClearOnPut} {
 			p := k.new(bufpool.WithClear(mode))
@@ -74,7 +52,7 @@ func TestGetAndPutDoNotAllocate(t *testing.T) {
 }
 
 func TestTheSameBufferComesBack(t *testing.T) {
-	exactly(t)
+	pooltest.Exactly(t)
 	for _, k := range kinds() {
 		p := k.new()
 		below := 0
@@ -108,7 +86,7 @@ func TestTheSameBufferComesBack(t *testing.T) {
 
 // Puts that are not kept, whatever they are, cost a tier none of its hits.
 func TestDroppedPutsLeaveTheHitsAlone(t *testing.T) {
-	exactly(t)
+	pooltest.Exactly(t)
 	p := bufpool.Must(bufpool.NewTiered([]int{1000, 5000, 70000}))
 	for _, size := range p.Sizes() {
 		p.Put(p.Get(size))
@@ -134,7 +112,7 @@ func TestDroppedPutsLeaveTheHitsAlone(t *testing.T) {
 // golang/go#22950: one collection moves idle buffers aside, the second frees
 // them.
 func TestBuffersSurviveOneCollection(t *testing.T) {
-	exactly(t)
+	pooltest.Exactly(t)
 	p := bufpool.Must(bufpool.NewSized(4096))
 	var held []*[]byte
 	for range 100 {
@@ -155,7 +133,7 @@ func TestBuffersSurviveOneCollection(t *testing.T) {
 }
 
 func TestGrowAndReadNDoNotAllocate(t *testing.T) {
-	exactly(t)
+	pooltest.Exactly(t)
 	var p bufpool.BufferPool = bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))
 	mustNotAllocate(t, "Grow", func() {
 		b := p.Get(100)
@@ -168,7 +146,7 @@ func TestGrowAndReadNDoNotAllocate(t *testing.T) {
 		data := make([]byte, n)
 		r := bytes.NewReader(data)
 		times := min(1000, (64<<20)/(n+1))
-		if per := allocs(func() {
+		if per := pooltest.Allocs(func() {
 			for range times {
 				r.Reset(data)
 				b, err := bufpool.ReadN(p, r, int64(n), 52)

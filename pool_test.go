@@ -16,6 +16,7 @@ import (
 
 	"github.com/bufpool/bufpool"
 	"github.com/bufpool/bufpool/bufpooltest"
+	"github.com/bufpool/bufpool/internal/pooltest"
 )
 
 // statser is what all pools have beside Get and Put.
@@ -323,19 +324,8 @@ func TestExponents(t *testing.T) {
 	}
 }
 
-func mustPanic(t *testing.T, want string, f func()) {
-	t.Helper()
-	defer func() {
-		t.Helper()
-		if got := recover(); got == nil || !strings.Contains(fmt.Sprint(got), want) {
-			t.Errorf("panic %v, want one with %q", got, want)
-		}
-	}()
-	f()
-}
-
 func TestMustPanics(t *testing.T) {
-	mustPanic(t, "bufpool: tier size -1", func() { bufpool.Must(bufpool.NewSized(-1)) })
+	pooltest.MustPanic(t, "bufpool: tier size -1", func() { bufpool.Must(bufpool.NewSized(-1)) })
 }
 
 func TestZeroValuesPanicWithTheirNames(t *testing.T) {
@@ -345,12 +335,12 @@ func TestZeroValuesPanicWithTheirNames(t *testing.T) {
 		"Sized":        new(bufpool.Sized),
 	} {
 		for _, n := range []int{-1, 0, 1, 1 << 20} {
-			mustPanic(t, "bufpool: zero "+name+"; build it with New"+name, func() { p.Get(n) })
+			pooltest.MustPanic(t, "bufpool: zero "+name+"; build it with New"+name, func() { p.Get(n) })
 		}
 		for _, b := range [][]byte{nil, {}, make([]byte, 1)} {
-			mustPanic(t, "bufpool: zero "+name, func() { p.Put(&b) })
+			pooltest.MustPanic(t, "bufpool: zero "+name, func() { p.Put(&b) })
 		}
-		mustPanic(t, "bufpool: zero "+name, func() { p.Put(nil) })
+		pooltest.MustPanic(t, "bufpool: zero "+name, func() { p.Put(nil) })
 	}
 }
 
@@ -492,7 +482,7 @@ func TestSetDefaultRefusesNil(t *testing.T) {
 	for _, p := range []bufpool.BufferPool{
 		nil, (*bufpool.Tiered)(nil), (*bufpool.BinaryTiered)(nil), (*bufpool.Switch)(nil), (*bufpool.Sized)(nil), (*bufpool.Nop)(nil),
 	} {
-		mustPanic(t, "bufpool: SetDefault of a nil pool", func() { bufpool.SetDefault(p) })
+		pooltest.MustPanic(t, "bufpool: SetDefault of a nil pool", func() { bufpool.SetDefault(p) })
 	}
 	if bufpool.Default() != before {
 		t.Error("the default was changed")

@@ -7,21 +7,12 @@ import (
 	"testing"
 
 	"github.com/bufpool/bufpool"
+	"github.com/bufpool/bufpool/internal/pooltest"
 )
-
-// heap returns the bytes in use after two collections, which empty every
-// sync.Pool.
-func heap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
 
 func mustBeFreed(t *testing.T, before int64) {
 	t.Helper()
-	if grown := heap() - before; grown > 1<<20 {
+	if grown := pooltest.Heap() - before; grown > 1<<20 {
 		t.Errorf("%d bytes are held after two collections", grown)
 	}
 }
@@ -34,7 +25,7 @@ func TestOversizedIsNeverServedAgain(t *testing.T) {
 			p := k.new()
 			sizes := p.Sizes()
 			largest := sizes[len(sizes)-1]
-			before := heap()
+			before := pooltest.Heap()
 			steps := min(1000, (1<<30)/largest)
 			put := map[*byte]bool{}
 			for i := range steps {
@@ -101,7 +92,7 @@ func TestFiftyMegabytesAreNeverServed(t *testing.T) {
 // golang/go#23199: one rare huge buffer is kept alive by small users.
 func TestSmallUsersDoNotKeepALargeBufferAlive(t *testing.T) {
 	p := bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 128<<20)))
-	before := heap()
+	before := pooltest.Heap()
 	large := make([]byte, 64<<20)
 	p.Put(&large)
 	large = nil
@@ -118,7 +109,7 @@ func TestSmallUsersDoNotKeepALargeBufferAlive(t *testing.T) {
 func TestEverythingIdleIsFreedByTwoCollections(t *testing.T) {
 	goroutines := runtime.NumGoroutine()
 	p := bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))
-	before := heap()
+	before := pooltest.Heap()
 	var burst []*[]byte
 	for range 256 {
 		burst = append(burst, p.Get(1<<20))
@@ -147,7 +138,7 @@ func TestSmallBuffersHoldLittle(t *testing.T) {
 	b := p.Get(200)
 	p.Put(b)
 	held := make([]*[]byte, 256)
-	before := heap()
+	before := pooltest.Heap()
 	for i := range held {
 		held[i] = p.Get(200)
 	}
@@ -165,7 +156,7 @@ func TestHoppingProcessorsIsBounded(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
 	const size = 1 << 20
 	p := bufpool.Must(bufpool.NewSized(size))
-	before := heap()
+	before := pooltest.Heap()
 	for range 200 {
 		var wg sync.WaitGroup
 		wg.Go(func() {

@@ -21,6 +21,7 @@ import (
 	"github.com/bufpool/bufpool"
 	"github.com/bufpool/bufpool/examples/frame"
 	"github.com/bufpool/bufpool/internal/balance"
+	"github.com/bufpool/bufpool/internal/pooltest"
 )
 
 // rw joins a reader and a writer.
@@ -107,7 +108,7 @@ func TestRoundTrips(t *testing.T) {
 				if err := <-done; err != nil {
 					t.Error(err)
 				}
-				mustBalance(t, sending, receiving)
+				pooltest.MustBalance(t, sending, receiving)
 			})
 		}
 	}
@@ -189,7 +190,7 @@ func TestManySendersDoNotInterleave(t *testing.T) {
 		}
 		f.Release()
 		wg.Wait()
-		mustBalance(t, p)
+		pooltest.MustBalance(t, p)
 	}
 }
 
@@ -220,7 +221,7 @@ func TestSendAndReceiveOverlap(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	mustBalance(t, p)
+	pooltest.MustBalance(t, p)
 }
 
 func TestManyKindsOfReaders(t *testing.T) {
@@ -243,7 +244,7 @@ func TestManyKindsOfReaders(t *testing.T) {
 	f.Release()
 	for name, wrap := range map[string]func(io.Reader) io.Reader{
 		"one byte": iotest.OneByteReader, "half": iotest.HalfReader, "data with error": iotest.DataErrReader,
-		"empty reads": func(r io.Reader) io.Reader { return &everySecondEmpty{r: iotest.HalfReader(r)} },
+		"empty reads": func(r io.Reader) io.Reader { return &pooltest.EverySecondEmpty{R: iotest.HalfReader(r)} },
 	} {
 		for _, keep := range []int{0, 4096} {
 			p := newBalanced() // poisoned: a byte that was not read would show
@@ -258,7 +259,7 @@ func TestManyKindsOfReaders(t *testing.T) {
 				t.Errorf("%s, keep %d, at the end: %v", name, keep, err)
 			}
 			f.Release()
-			mustBalance(t, p)
+			pooltest.MustBalance(t, p)
 		}
 	}
 	// A time-out between two frames is not sticky; one inside a frame is.
@@ -278,19 +279,6 @@ func TestManyKindsOfReaders(t *testing.T) {
 		t.Errorf("after a time-out inside a frame: %v", err)
 	}
 	f.Release()
-}
-
-// everySecondEmpty returns 0, nil every other time.
-type everySecondEmpty struct {
-	r     io.Reader
-	empty bool
-}
-
-func (e *everySecondEmpty) Read(p []byte) (int, error) {
-	if e.empty = !e.empty; e.empty {
-		return 0, nil
-	}
-	return e.r.Read(p)
 }
 
 // once fails once, after so many bytes, and goes on.
@@ -347,10 +335,10 @@ func TestReaderThatFailsAfterEveryByte(t *testing.T) {
 					t.Fatalf("%v after %d bytes, again: %v", failure, cut, again)
 				}
 				if keep == 0 { // there is nothing to Release
-					mustBalance(t, p)
+					pooltest.MustBalance(t, p)
 				}
 				g.Release()
-				mustBalance(t, p)
+				pooltest.MustBalance(t, p)
 			}
 		}
 	}
@@ -430,7 +418,7 @@ func TestWriterThatFailsAfterEveryByte(t *testing.T) {
 					}
 				}
 				f.Release()
-				mustBalance(t, p)
+				pooltest.MustBalance(t, p)
 			}
 		}
 	}
@@ -462,7 +450,7 @@ func TestBadWriters(t *testing.T) {
 	}
 	// A writer that panics does not lock others out.
 	c = frame.NewConn(rw{})
-	mustPanic(t, "nil pointer", func() { c.Send(f) })
+	pooltest.MustPanic(t, "nil pointer", func() { c.Send(f) })
 	for range 2 {
 		if err := c.Send(f); err == nil || !strings.Contains(err.Error(), "earlier call panicked") {
 			t.Error(err)
@@ -581,7 +569,7 @@ func TestBadReaders(t *testing.T) {
 					t.Errorf("%s after %d bytes: the frame is not empty", name, cut)
 				}
 				f.Release()
-				mustBalance(t, p)
+				pooltest.MustBalance(t, p)
 			}
 		}
 	}
@@ -609,7 +597,7 @@ func TestKeptBuffersGoBackToTheirLender(t *testing.T) {
 		}
 	}
 	f.Release()
-	mustBalance(t, a, b, own)
+	pooltest.MustBalance(t, a, b, own)
 	if own.Counts().Gets == 0 || a.Counts().Gets == 0 {
 		t.Error("a pool was not used")
 	}
@@ -725,7 +713,7 @@ func TestForwardingCopiesNothing(t *testing.T) {
 		t.Error("copied")
 	}
 	f.Release()
-	mustBalance(t, p)
+	pooltest.MustBalance(t, p)
 }
 
 // watching notes what the pool had back while it was written to.
@@ -752,7 +740,7 @@ func TestNothingIsPutBackBeforeWriteReturns(t *testing.T) {
 		t.Errorf("puts during Send: %v, after it: %d", w.puts, p.Counts().Puts)
 	}
 	f.Release()
-	mustBalance(t, p)
+	pooltest.MustBalance(t, p)
 }
 
 // erigontech/erigon#19417: pooled objects kept connections alive.
@@ -881,7 +869,7 @@ func TestMaxPayloadBounds(t *testing.T) {
 			t.Errorf("%d bytes, want %d", len(f.Payload()), n)
 		}
 		f.Release()
-		mustBalance(t, p)
+		pooltest.MustBalance(t, p)
 	}
 }
 
@@ -901,14 +889,6 @@ func (s *stalled) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func heapInUse() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
-
 func TestStalledPeersHoldLittle(t *testing.T) {
 	const peers = 1000
 	want := io.ErrUnexpectedEOF
@@ -919,7 +899,7 @@ func TestStalledPeersHoldLittle(t *testing.T) {
 	release := make(chan struct{})
 	var waiting, done sync.WaitGroup
 	waiting.Add(peers)
-	before := heapInUse()
+	before := pooltest.Heap()
 	for range peers {
 		done.Go(func() {
 			var once sync.Once
@@ -970,7 +950,7 @@ func TestIdleConnectionsHoldNothing(t *testing.T) {
 	}
 	close(release)
 	done.Wait()
-	mustBalance(t, p)
+	pooltest.MustBalance(t, p)
 }
 
 func TestALargeFrameLeavesNothingBehind(t *testing.T) {
@@ -995,7 +975,7 @@ func TestALargeFrameLeavesNothingBehind(t *testing.T) {
 		}
 		out.Release()
 		in.Release()
-		mustBalance(t, p)
+		pooltest.MustBalance(t, p)
 	}
 }
 
@@ -1018,9 +998,9 @@ func TestReaderThatPanics(t *testing.T) {
 		r := io.MultiReader(bytes.NewReader(append(header(1000), make([]byte, 1000)...)[:cut]), panicking{})
 		c := frame.NewConn(rw{r: r}, frame.WithBufferPool(p))
 		f := frame.New()
-		mustPanic(t, "the reader's", func() { c.Receive(f) })
+		pooltest.MustPanic(t, "the reader's", func() { c.Receive(f) })
 		f.Release()
-		mustBalance(t, p)
+		pooltest.MustBalance(t, p)
 	}
 }
 
@@ -1064,5 +1044,5 @@ func TestExactPool(t *testing.T) {
 	}
 	out.Release()
 	in.Release()
-	mustBalance(t, p)
+	pooltest.MustBalance(t, p)
 }

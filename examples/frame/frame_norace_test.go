@@ -9,39 +9,17 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"math"
-	"runtime"
-	"runtime/debug"
 	"testing"
 
 	"github.com/bufpool/bufpool"
 	"github.com/bufpool/bufpool/examples/frame"
+	"github.com/bufpool/bufpool/internal/pooltest"
 )
-
-func exactly(t *testing.T) {
-	procs, percent := runtime.GOMAXPROCS(1), debug.SetGCPercent(-1)
-	t.Cleanup(func() {
-		runtime.GOMAXPROCS(procs)
-		debug.SetGCPercent(percent)
-		runtime.GC()
-	})
-}
-
-// allocs returns how many allocations one call of run makes: the least of five,
-// for the runtime now and then allocates something of its own beside it.
-func allocs(run func()) float64 {
-	run()
-	least := math.Inf(1)
-	for range 5 {
-		least = min(least, testing.AllocsPerRun(1, run))
-	}
-	return least
-}
 
 var steadySizes = []int{1, 200, 1024, 64 << 10, 128<<10 - frame.Headroom, 128 << 10, 1_000_000, 8<<20 - frame.Headroom}
 
 func TestSteadyTrafficOnlyHits(t *testing.T) {
-	exactly(t)
+	pooltest.Exactly(t)
 	for _, n := range steadySizes {
 		p := bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))
 		var stream bytes.Buffer
@@ -80,7 +58,7 @@ func TestSteadyTrafficOnlyHits(t *testing.T) {
 }
 
 func TestSendAndReceiveDoNotAllocate(t *testing.T) {
-	exactly(t)
+	pooltest.Exactly(t)
 	for _, n := range append(steadySizes, 0) {
 		for _, options := range [][]uint32{nil, {1, 2}} {
 			out := frame.New()
@@ -112,7 +90,7 @@ func TestSendAndReceiveDoNotAllocate(t *testing.T) {
 					return err
 				},
 			} {
-				if per := allocs(func() {
+				if per := pooltest.Allocs(func() {
 					for range times {
 						if err := f(); err != nil {
 							t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/bufpool/bufpool"
 	"github.com/bufpool/bufpool/examples/frame"
 	"github.com/bufpool/bufpool/internal/balance"
+	"github.com/bufpool/bufpool/internal/pooltest"
 )
 
 // poison fills whatever it is given back, so that a stale byte shows, and
@@ -43,29 +44,6 @@ var poisonBytes = bytes.Repeat([]byte{0xDB}, 4096)
 
 func newBalanced() *balance.Pool {
 	return balance.New(poison{bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))})
-}
-
-func mustBalance(t *testing.T, pools ...*balance.Pool) {
-	t.Helper()
-	for _, p := range pools {
-		if err := p.Err(); err != nil {
-			t.Error(err)
-		}
-		if c := p.Counts(); c.Gets != c.Puts {
-			t.Errorf("%d gets, %d puts", c.Gets, c.Puts)
-		}
-	}
-}
-
-func mustPanic(t *testing.T, want string, f func()) {
-	t.Helper()
-	defer func() {
-		t.Helper()
-		if got := recover(); got == nil || !strings.Contains(fmt.Sprint(got), want) {
-			t.Errorf("panic %v, want one with %q", got, want)
-		}
-	}()
-	f()
 }
 
 func must[T any](v T, err error) T {
@@ -169,7 +147,7 @@ func TestWireIsTheFormat(t *testing.T) {
 		if string(h[2:10]) != "????????" {
 			t.Errorf("%s: the caller's header was changed", k.name)
 		}
-		mustBalance(t, p)
+		pooltest.MustBalance(t, p)
 		if c := p.Counts(); len(k.payload) == 0 && c.Gets != 0 {
 			t.Errorf("%s: %d gets for no payload", k.name, c.Gets)
 		}
@@ -326,7 +304,7 @@ func TestAllocPayloadLiesBehindTheHeadroom(t *testing.T) {
 	if c := p.Counts(); c.Lent != 0 || len(f.Payload()) != 0 {
 		t.Error("an empty payload holds a buffer")
 	}
-	mustBalance(t, p)
+	pooltest.MustBalance(t, p)
 }
 
 func TestAllocPayloadPanics(t *testing.T) {
@@ -334,25 +312,25 @@ func TestAllocPayloadPanics(t *testing.T) {
 	f := frame.New(frame.WithBufferPool(p))
 	f.WritePayload([]byte("kept"))
 	for _, n := range []int{-1, -frame.Headroom, -frame.Headroom - 1, math.MinInt} {
-		mustPanic(t, fmt.Sprint("frame: negative length ", n), func() { f.AllocPayload(n) })
+		pooltest.MustPanic(t, fmt.Sprint("frame: negative length ", n), func() { f.AllocPayload(n) })
 	}
 	for _, n := range []int{math.MaxInt, math.MaxInt - frame.Headroom + 1} {
-		mustPanic(t, fmt.Sprint("frame: length ", n, " is too large"), func() { f.AllocPayload(n) })
+		pooltest.MustPanic(t, fmt.Sprint("frame: length ", n, " is too large"), func() { f.AllocPayload(n) })
 	}
 	if string(f.Payload()) != "kept" {
 		t.Error("the payload is gone")
 	}
 	if bits.UintSize == 64 {
-		mustPanic(t, "", func() { f.AllocPayload(math.MaxInt - frame.Headroom) })
+		pooltest.MustPanic(t, "", func() { f.AllocPayload(math.MaxInt - frame.Headroom) })
 	}
 	f.WritePayload([]byte("works"))
 	if string(f.Payload()) != "works" {
 		t.Error("does not work after a panic")
 	}
 	f.Release()
-	mustBalance(t, p)
-	mustPanic(t, "frame: negative keep -1", func() { frame.WithKeep(-1) })
-	mustPanic(t, "frame: negative limit -1", func() { frame.WithMaxPayload(-1) })
+	pooltest.MustBalance(t, p)
+	pooltest.MustPanic(t, "frame: negative keep -1", func() { frame.WithKeep(-1) })
+	pooltest.MustPanic(t, "frame: negative limit -1", func() { frame.WithMaxPayload(-1) })
 }
 
 func TestWritePayloadOfItself(t *testing.T) {
@@ -365,7 +343,7 @@ func TestWritePayloadOfItself(t *testing.T) {
 			t.Errorf("keep %d: %q", keep, got)
 		}
 		f.Release()
-		mustBalance(t, p)
+		pooltest.MustBalance(t, p)
 	}
 }
 
@@ -387,7 +365,7 @@ func TestResetAndRelease(t *testing.T) {
 				t.Error("a clone changed")
 			}
 		}
-		mustBalance(t, p)
+		pooltest.MustBalance(t, p)
 	}
 }
 
@@ -427,7 +405,7 @@ func TestDetach(t *testing.T) {
 		t.Errorf("%d gets, %d puts", c.Gets, c.Puts)
 	}
 	p.Put(b)
-	mustBalance(t, p)
+	pooltest.MustBalance(t, p)
 
 	from := must(frame.From(known[0].wire(), []byte("mine")))
 	if from.Detach() != nil || from.Payload() != nil {
@@ -457,7 +435,7 @@ func TestCallersMemoryEntersNoPool(t *testing.T) {
 		if !bytes.Equal(payload, bytes.Repeat([]byte{7}, size)) || !bytes.Equal(header, known[0].wire()) {
 			t.Error("the caller's memory was changed")
 		}
-		mustBalance(t, p)
+		pooltest.MustBalance(t, p)
 	}
 }
 
@@ -491,7 +469,7 @@ func TestKeep(t *testing.T) {
 	}
 	f.WritePayload([]byte("x"))
 	f.Release()
-	mustBalance(t, p)
+	pooltest.MustBalance(t, p)
 }
 
 func TestKeepBounds(t *testing.T) {
@@ -512,7 +490,7 @@ func TestKeepBounds(t *testing.T) {
 		t.Errorf("%d gets", got)
 	}
 	f.Release()
-	mustBalance(t, p)
+	pooltest.MustBalance(t, p)
 }
 
 func TestKeptBuffersAreNotCleared(t *testing.T) {
@@ -547,7 +525,7 @@ func TestPoolThatPanics(t *testing.T) {
 		p := newBalanced()
 		pool := &fussy{p, left}
 		f := frame.New(frame.WithBufferPool(pool), frame.WithKeep(300))
-		mustPanic(t, "the pool's", func() {
+		pooltest.MustPanic(t, "the pool's", func() {
 			for i := range 10 {
 				f.WritePayload(make([]byte, 1000*i+1))
 			}
@@ -557,13 +535,13 @@ func TestPoolThatPanics(t *testing.T) {
 		}
 		f.WritePayload([]byte("works"))
 		f.Release()
-		mustBalance(t, p)
+		pooltest.MustBalance(t, p)
 	}
 }
 
 func TestNilOptionPanics(t *testing.T) {
-	mustPanic(t, "frame: nil Option", func() { frame.New(nil) })
-	mustPanic(t, "frame: nil Option", func() { frame.NewConn(nil, nil) })
+	pooltest.MustPanic(t, "frame: nil Option", func() { frame.New(nil) })
+	pooltest.MustPanic(t, "frame: nil Option", func() { frame.NewConn(nil, nil) })
 }
 
 func TestEmptyWireHasNoRoomToAppend(t *testing.T) {
@@ -586,7 +564,7 @@ func TestReleaseByManyGoroutines(t *testing.T) {
 		}
 		wg.Wait()
 	}
-	mustBalance(t, p)
+	pooltest.MustBalance(t, p)
 }
 
 func TestPoolIsResolvedOnce(t *testing.T) {
@@ -602,7 +580,7 @@ func TestPoolIsResolvedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Release()
-	mustBalance(t, a)
+	pooltest.MustBalance(t, a)
 	if a.Counts().Gets != 2 || b.Counts().Gets != 0 {
 		t.Errorf("%+v, %+v", a.Counts(), b.Counts())
 	}
@@ -621,7 +599,7 @@ func TestWireLimit(t *testing.T) {
 	k := knownFrame{payload: []byte("0123456789")}
 	k.is(t, must(frame.Parse(must(f.Wire()))))
 	f.Release()
-	mustBalance(t, p)
+	pooltest.MustBalance(t, p)
 
 	// By From and Parse the format is the limit.
 	large := make([]byte, 64<<20+1)

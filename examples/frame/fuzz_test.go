@@ -9,6 +9,7 @@ import (
 	"testing/iotest"
 
 	"github.com/bufpool/bufpool/examples/frame"
+	"github.com/bufpool/bufpool/internal/pooltest"
 )
 
 // FuzzParse: whatever Parse takes, it takes whole, and makes again.
@@ -83,7 +84,7 @@ func FuzzReceive(f *testing.F) {
 			}
 			break
 		}
-		mustBalance(t, p)
+		pooltest.MustBalance(t, p)
 		if c := p.Counts(); c.PeakLent > 32*int64(len(data))+256<<10 {
 			t.Fatalf("%d bytes lent for a stream of %d", c.PeakLent, len(data))
 		}
@@ -126,6 +127,6 @@ func FuzzRoundTrip(f *testing.F) {
 		}
 		out.Release()
 		in.Release()
-		mustBalance(t, p)
+		pooltest.MustBalance(t, p)
 	})
 }
