@@ -71,8 +71,8 @@ const (
 //
 // n may be what a peer announced. It is not trusted: no more than 128 KiB (and
 // the headroom, if that is above 4 KiB) is taken before the first byte arrives,
-// then a buffer of at most sixteen times the one that is full, headroom included;
-// each is rounded up to a tier. To move from one to the next, at most n/15 bytes
+// then a buffer of at most sixteen times the one that is full, headroom included,
+// and up to 15 bytes; each is rounded up to a tier. To move from one to the next, at most n/15 bytes
 // are copied in all. Bound n all the same: a peer that does send what it
 // announced is believed.
 //

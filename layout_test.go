@@ -35,3 +35,17 @@ func TestCountersLayout(t *testing.T) {
 		}
 	}
 }
+
+func TestPowerIndexTellsThePowersApart(t *testing.T) {
+	seen := map[int]int{}
+	for e := range maxExponent + 1 {
+		i := powerIndex(1 << e)
+		if i < 0 || i > 63 {
+			t.Fatalf("1<<%d has index %d", e, i)
+		}
+		if other, ok := seen[i]; ok {
+			t.Errorf("1<<%d and 1<<%d have one index", e, other)
+		}
+		seen[i] = e
+	}
+}

@@ -444,6 +444,23 @@ var faults = []struct {
 			s.Put(b)
 		}}
 	}},
+	{"lends buffers that overlap at the end", bufpooltest.Distinct, func() bufpool.BufferPool {
+		s := newSimple()
+		var slab []byte
+		return wrong{func(n int) *[]byte {
+			if n > 4096 && n <= 65536 {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				if len(slab) < 65536 {
+					slab = make([]byte, 16*65536)
+				}
+				b := slab[:n:65536]
+				slab = slab[61440:]
+				return &b
+			}
+			return s.Get(n)
+		}, s.Put}
+	}},
 	{"lends overlapping buffers", bufpooltest.Distinct, func() bufpool.BufferPool {
 		s := newSimple()
 		var slab []byte

@@ -130,7 +130,9 @@ func write(w io.Writer, b []byte) (int, error) {
 // waits, so that an idle connection holds no buffer. The payload is borrowed from
 // the connection's pool and is f's until its Reset or Release; f's own pool is not
 // touched. With an error f is empty and holds no buffer, but one that [WithKeep]
-// lets it keep; after a panic of the reader, Reset it.
+// lets it keep; after a panic of the reader, Reset it, and the Conn receives no
+// more. A reader that returns 0, nil a hundred times in a row is given up with
+// io.ErrNoProgress.
 //
 // A length that the peer announces is not trusted: above the limit
 // ([WithMaxPayload]) the error wraps [ErrPayloadTooLarge] and no buffer is taken,

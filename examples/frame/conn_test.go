@@ -10,6 +10,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"net"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+	"weak"
 
 	"github.com/bufpool/bufpool"
 	"github.com/bufpool/bufpool/examples/frame"
@@ -781,6 +783,126 @@ func TestAnnouncedLengths(t *testing.T) {
 			t.Errorf("%d gets for %d bytes", got, n)
 		}
 	}
+}
+
+// What is taken on the peer's word alone, at its edge: 128 KiB with the headroom.
+func TestFirstBufferOfAnAnnouncedLength(t *testing.T) {
+	const edge = 128<<10 - frame.Headroom
+	for n, want := range map[uint32]int{edge - 1: 128<<10 - 1, edge: 128 << 10, edge + 1: 8 << 10} {
+		p := newBalanced()
+		c := frame.NewConn(rw{r: bytes.NewReader(header(n))}, frame.WithBufferPool(p))
+		if err := c.Receive(frame.New()); err != io.ErrUnexpectedEOF {
+			t.Error(err)
+		}
+		if got := p.Counts().LargestGet; got != want {
+			t.Errorf("%d bytes announced: a Get of %d, want %d", n, got, want)
+		}
+		pooltest.MustBalance(t, p)
+	}
+}
+
+func TestKeepAcrossSizes(t *testing.T) {
+	const edge = 128<<10 - frame.Headroom // the largest that is received into a kept buffer
+	for _, test := range []struct {
+		keep int
+		n    []int
+		gets int
+	}{
+		{128 << 10, []int{edge, edge, 10}, 1},
+		{4096, []int{10, 200_000, 10}, 4}, // 200 000 in two stages
+	} {
+		var stream bytes.Buffer
+		p := newBalanced()
+		c := frame.NewConn(&stream, frame.WithBufferPool(p))
+		f, out := frame.New(frame.WithKeep(test.keep)), frame.New()
+		for _, n := range test.n {
+			out.AllocPayload(n)
+			if err := errors.Join(c.Send(out), c.Receive(f)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out.Release()
+		f.Release()
+		pooltest.MustBalance(t, p)
+		if got := p.Counts().Gets; got != test.gets {
+			t.Errorf("keep %d, payloads of %v: %d gets, want %d", test.keep, test.n, got, test.gets)
+		}
+	}
+}
+
+func TestReceiveGivesUpAtTheHundredthEmptyRead(t *testing.T) {
+	w := known[3].wire()
+	for empty, want := range map[int]error{99: nil, 100: io.ErrNoProgress} {
+		s := script{}
+		for range empty {
+			s = append(s, func([]byte) (int, error) { return 0, nil })
+		}
+		r := io.MultiReader(readerFunc(func(p []byte) (int, error) {
+			if len(s) == 0 {
+				return 0, io.EOF
+			}
+			f := s[0]
+			s = s[1:]
+			return f(p)
+		}), bytes.NewReader(w))
+		f := frame.New()
+		if err := frame.NewConn(rw{r: r}).Receive(f); err != want {
+			t.Errorf("after %d empty reads: %v", empty, err)
+		}
+		f.Release()
+	}
+	// It is a hundred in a row that count.
+	f := frame.New()
+	long := append(header(1000), make([]byte, 1000)...)
+	if err := frame.NewConn(rw{r: &pooltest.EverySecondEmpty{R: iotest.OneByteReader(bytes.NewReader(long))}}).Receive(f); err != nil {
+		t.Error(err)
+	}
+	f.Release()
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+func TestAPanicOfTheReaderLeavesAFrameThatWorks(t *testing.T) {
+	f := frame.New()
+	c := frame.NewConn(rw{r: readerFunc(func(p []byte) (int, error) {
+		for i := range p {
+			p[i] = 0xFF
+		}
+		panic("the reader's")
+	})})
+	pooltest.MustPanic(t, "the reader's", func() { c.Receive(f) })
+	if n := len(f.Options()); n > 10 {
+		t.Errorf("%d options", n)
+	}
+	if _, err := f.Wire(); err != nil {
+		t.Error(err)
+	}
+	f.Reset()
+	(&knownFrame{}).is(t, f)
+}
+
+func TestAFailedWritevKeepsNothingAlive(t *testing.T) {
+	a, _ := pair(t, "unix")
+	if err := a.SetWriteDeadline(time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	c := frame.NewConn(a)
+	payload := func() weak.Pointer[byte] {
+		b := make([]byte, 64<<10)
+		if err := c.Send(must(frame.From(header(0), b))); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error(err)
+		}
+		return weak.Make(&b[0])
+	}()
+	for range 3 {
+		runtime.GC()
+	}
+	if payload.Value() != nil {
+		t.Error("the caller's payload is kept alive")
+	}
+	runtime.KeepAlive(c)
 }
 
 func TestMaxPayloadZero(t *testing.T) {

@@ -51,11 +51,12 @@ func WithMaxPayload(n int64) Option {
 }
 
 // WithKeep lets a Frame keep a buffer of up to so many bytes (of capacity,
-// headroom included; of received ones, up to 128 KiB are used again) over Reset and Receive, for connections that are known to
-// be busy: a payload that fits, and would come from the same pool, then costs no
-// Get and Put. The pool does not clear the buffer in between, even if it clears
-// what it lends or gets back. The default is 0: an idle connection holds no
-// buffer. A Conn does not look at it. It panics if bytes is negative.
+// headroom included) over Reset and Receive, for connections that are known to
+// be busy: a payload that fits, of up to 128 KiB, and is borrowed through the
+// same Conn, or again by the frame itself, then costs no Get and Put. The pool
+// does not clear the buffer in between, even if it clears what it lends or gets
+// back. The default is 0: an idle connection holds no buffer. A Conn does not
+// look at it. It panics if bytes is negative.
 func WithKeep(bytes int) Option {
 	if bytes < 0 {
 		panic("frame: negative keep " + strconv.Itoa(bytes))
