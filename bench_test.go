@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bufpool/bufpool"
+	"github.com/bufpool/bufpool/internal/pooltest"
 	"github.com/bufpool/bufpool/internal/turns"
 )
 
@@ -210,7 +211,7 @@ func BenchmarkHeld(b *testing.B) {
 }
 
 // held returns by how much the heap grows with the Gets alone.
-func held(p bufpool.BufferPool, goroutines int) uint64 {
+func held(p bufpool.BufferPool, goroutines int) int64 {
 	var ready, got, done sync.WaitGroup
 	start, finish := make(chan struct{}), make(chan struct{})
 	ready.Add(goroutines)
@@ -226,15 +227,14 @@ func held(p bufpool.BufferPool, goroutines int) uint64 {
 		})
 	}
 	ready.Wait()
-	var before, after runtime.MemStats
 	runtime.GC()
-	runtime.ReadMemStats(&before)
+	before := pooltest.HeapNow()
 	close(start)
 	got.Wait()
-	runtime.ReadMemStats(&after)
+	grown := pooltest.HeapNow() - before
 	close(finish)
 	done.Wait()
-	return after.HeapAlloc - before.HeapAlloc
+	return grown
 }
 
 // BenchmarkGetPut has the plain figures, for benchstat: a bare sync.Pool and a

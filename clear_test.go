@@ -2,6 +2,7 @@ package bufpool_test
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/bufpool/bufpool"
@@ -79,18 +80,27 @@ func TestClearOnGet(t *testing.T) {
 	}
 }
 
-func TestClearNeverHandsOutWhatWasLeft(t *testing.T) {
-	// The doc says that the default pool passes one user's bytes to the next.
-	p := bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))
+// isDirty reports whether a pool hands out what the last user left.
+func isDirty(p bufpool.BufferPool) bool {
 	for range 50 {
-		b := p.Get(256)
+		b := p.Get(300)
 		fill(b)
 		p.Put(b)
-		if got := p.Get(256); !isZero(*got) {
-			return
+		if got := p.Get(300); !isZero(*got) {
+			return true
 		}
 	}
-	t.Error("no bytes of the last user in 50 tries")
+	return false
+}
+
+func TestClearNeverIsTheDefault(t *testing.T) {
+	for _, opts := range [][]bufpool.Option{nil, {bufpool.WithClear(bufpool.ClearNever)}} {
+		for _, k := range kinds() {
+			if p := k.new(opts...); slices.Max(p.Sizes()) >= 300 && !isDirty(p) {
+				t.Errorf("%s clears", k.name)
+			}
+		}
+	}
 }
 
 func TestLastClearCounts(t *testing.T) {

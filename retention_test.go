@@ -142,9 +142,7 @@ func TestSmallBuffersHoldLittle(t *testing.T) {
 	for i := range held {
 		held[i] = p.Get(200)
 	}
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	if grown := int64(m.HeapAlloc) - before; grown > 256*(256+64)+16<<10 {
+	if grown := pooltest.HeapNow() - before; grown > 256*(256+64)+16<<10 {
 		t.Errorf("256 buffers for 200 bytes hold %d bytes", grown)
 	}
 	runtime.KeepAlive(held)
@@ -168,9 +166,7 @@ func TestHoppingProcessorsIsBounded(t *testing.T) {
 		wg.Wait()
 	}
 	runtime.GC() // frees what the race detector had dropped, not what is idle
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	if grown := int64(m.HeapAlloc) - before; grown > 8*size*2 {
+	if grown := pooltest.HeapNow() - before; grown > 8*size*2 {
 		t.Errorf("%d bytes are held, more than processors × size × 2", grown)
 	}
 	runtime.KeepAlive(p)

@@ -38,7 +38,7 @@ func (s *shelf) build(sizes []int, opts []Option) error {
 	s.sizes, s.clear = sizes, c.clear
 	s.tiers = make([]*tier, len(sizes))
 	for i, size := range sizes {
-		t := &tier{size: size, lends: size, keeps: size, clear: c.clear}
+		t := &tier{size: size, lends: size, keeps: size}
 		switch c.clear {
 		case ClearOnGet:
 			t.lends = -1

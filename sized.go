@@ -24,8 +24,7 @@ type tier struct {
 	// misses is written while other processors read the fields above, which
 	// fill a cache line where pointers have 64 bits: it stands on the next.
 	misses atomic.Uint64
-	clear  Clear
-	_      [48]byte
+	_      [56]byte
 }
 
 // take returns an idle buffer, as it was put or as it was changed since, or
@@ -41,24 +40,24 @@ func (t *tier) give(b *[]byte) { t.pool.Put(b) }
 
 // lend is Get off the fast path, for the b that take returned.
 func (t *tier) lend(b *[]byte, length int) *[]byte {
-	return t.lendSized(b, length, t.size, t.clear)
+	return t.lendSized(b, length, t.size, t.lends < 0)
 }
 
-// lendSized is lend for a tier that does not know its own size and mode. A
-// header whose capacity is no longer the tier's was changed after Put, which is
-// misuse: it is left alone, and the Get is a miss.
+// lendSized is lend for a tier that does not know its own size, nor whether Get
+// has to wipe. A header whose capacity is no longer the tier's was changed after
+// Put, which is misuse: it is left alone, and the Get is a miss.
 //
 // It stays out of line: inlined, it costs the fast path beside it a tenth.
 //
 //go:noinline
-func (t *tier) lendSized(b *[]byte, length, size int, mode Clear) *[]byte {
+func (t *tier) lendSized(b *[]byte, length, size int, wipe bool) *[]byte {
 	if b == nil || cap(*b) != size {
 		b := make([]byte, length, size)
 		t.misses.Add(1)
 		return &b
 	}
 	*b = (*b)[:length]
-	if mode == ClearOnGet {
+	if wipe {
 		clear(*b)
 	}
 	return b

@@ -60,7 +60,7 @@ func (p *Switch) Get(length int) *[]byte {
 	}
 	b := t.take()
 	if b == nil || cap(*b) != size || p.clear == ClearOnGet {
-		return t.lendSized(b, length, size, p.clear)
+		return t.lendSized(b, length, size, p.clear == ClearOnGet)
 	}
 	*b = (*b)[:length]
 	return b

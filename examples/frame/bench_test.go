@@ -15,6 +15,7 @@ import (
 
 	"github.com/bufpool/bufpool"
 	"github.com/bufpool/bufpool/examples/frame"
+	"github.com/bufpool/bufpool/internal/pooltest"
 	"github.com/bufpool/bufpool/internal/turns"
 )
 
@@ -238,7 +239,7 @@ func BenchmarkHeld(b *testing.B) {
 	wire := append(header(200), make([]byte, 200)...)
 	b.Run(fmt.Sprintf("op=receive/size=200/conns=%d", conns), func(b *testing.B) {
 		defer debug.SetGCPercent(debug.SetGCPercent(-1))
-		var grown uint64
+		var grown int64
 		for b.Loop() {
 			pool := bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))
 			var ready, received, done sync.WaitGroup
@@ -259,15 +260,13 @@ func BenchmarkHeld(b *testing.B) {
 				})
 			}
 			ready.Wait()
-			var before, after runtime.MemStats
 			runtime.GC()
-			runtime.ReadMemStats(&before)
+			before := pooltest.HeapNow()
 			close(start)
 			received.Wait()
-			runtime.ReadMemStats(&after)
+			grown = max(grown, pooltest.HeapNow()-before)
 			close(finish)
 			done.Wait()
-			grown = max(grown, after.HeapAlloc-before.HeapAlloc)
 		}
 		b.ReportMetric(float64(grown)/1e6, "MB")
 		b.ReportMetric(0, "ns/op")

@@ -210,7 +210,7 @@ const maxEmptyReads = 100
 
 // readFull is io.ReadFull for readers that are not trusted: a count that makes
 // no sense is an error, and -1, and a reader that brings nothing is given up with
-// io.ErrNoProgress.
+// io.ErrNoProgress. What an io.EOF means is left to the caller.
 func readFull(r io.Reader, b []byte) (int, error) {
 	n, err := r.Read(b)
 	if n == len(b) {
@@ -232,9 +232,6 @@ func readRest(r io.Reader, b []byte, m int, err error) (n int, _ error) {
 			empty = 0
 		} else if empty++; empty == maxEmptyReads && err == nil {
 			err = io.ErrNoProgress
-		}
-		if err == io.EOF && n > 0 {
-			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {
 			return n, err

@@ -1035,10 +1035,8 @@ func TestStalledPeersHoldLittle(t *testing.T) {
 		})
 	}
 	waiting.Wait()
-	var m runtime.MemStats
 	runtime.GC()
-	runtime.ReadMemStats(&m)
-	if held := (int64(m.HeapAlloc) - before) / peers; held > 136<<10 {
+	if held := (pooltest.HeapNow() - before) / peers; held > 136<<10 {
 		t.Errorf("%d bytes held for each stalled peer", held)
 	} else {
 		t.Logf("%d bytes held for each stalled peer", held)
