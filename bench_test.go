@@ -42,6 +42,13 @@ var contenders = []contender{
 	{"binary", func(_ int, opts ...bufpool.Option) bufpool.BufferPool {
 		return bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 16<<20), opts...))
 	}},
+	{"stepped", func(_ int, opts ...bufpool.Option) bufpool.BufferPool {
+		return bufpool.Must(bufpool.NewStepped(32, 16<<20, 4, opts...))
+	}},
+	{"local", func(_ int, opts ...bufpool.Option) bufpool.BufferPool {
+		binary := bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 16<<20), opts...))
+		return bufpool.NewLocal(binary, 64<<20)
+	}},
 	{"switch", func(_ int, opts ...bufpool.Option) bufpool.BufferPool {
 		return bufpool.Must(bufpool.NewSwitch(opts...))
 	}},
@@ -108,12 +115,50 @@ func BenchmarkRatio(b *testing.B) {
 	}
 }
 
+// BenchmarkHold compares pools from which several buffers are held at once: all
+// are taken, then all are put back in the order in which they were taken.
+//
+//	go test -run '^$' -bench Hold -benchtime 30x
+func BenchmarkHold(b *testing.B) {
+	for _, size := range []int{200, 4096, 33_000, 1 << 20} {
+		for _, n := range []int{2, 4, 16} {
+			b.Run(fmt.Sprintf("op=hold/held=%d/size=%d", n, size), func(b *testing.B) {
+				samples(b, func(r turns.Ratios) {
+					held := make([]*[]byte, n)
+					var fs []func(int)
+					for _, c := range contenders {
+						p := c.new(size)
+						fs = append(fs, func(times int) { hold(p, size, held, times) })
+					}
+					took := turns.Run(10, max(50, 1000/n), fs...)
+					for i, c := range contenders {
+						r.Add(c.name+"/W", took[i], took[0])
+						r.Add(c.name+"/binary", took[i], took[1])
+					}
+				})
+			})
+		}
+	}
+}
+
+//go:noinline
+func hold(p bufpool.BufferPool, size int, held []*[]byte, times int) {
+	for range times {
+		for i := range held {
+			held[i] = p.Get(size)
+		}
+		for _, b := range held {
+			p.Put(b)
+		}
+	}
+}
+
 // BenchmarkFlat compares a pool with itself: its largest tier with its smallest,
 // and BinaryTiered of 30 tiers with one of 3.
 //
 //	go test -run '^$' -bench Flat -benchtime 30x
 func BenchmarkFlat(b *testing.B) {
-	for _, c := range contenders[1:4] {
+	for _, c := range contenders[1:6] {
 		b.Run("op=getput/tier=largest/vs=smallest/pool="+c.name, func(b *testing.B) {
 			samples(b, func(r turns.Ratios) {
 				p := c.new(0)
@@ -190,7 +235,7 @@ func BenchmarkHeld(b *testing.B) {
 		{"default", func(int, ...bufpool.Option) bufpool.BufferPool {
 			return bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))
 		}},
-		contenders[2],
+		{"switch", func(int, ...bufpool.Option) bufpool.BufferPool { return new(bufpool.Switch) }},
 		{"one-mebibyte", func(int, ...bufpool.Option) bufpool.BufferPool {
 			return bufpool.Must(bufpool.NewTiered([]int{1 << 20, 5 << 20, 10 << 20}))
 		}},

@@ -10,3 +10,9 @@ func (p *BinaryTiered) LookupPut(c int) bool {
 	t := p.exact[powerIndex(c)]
 	return t != nil && t.keeps == c
 }
+
+func (p *Stepped) LookupGet(n int) bool { return p.tierFor(n) != nil }
+func (p *Stepped) LookupPut(c int) bool {
+	t := p.tierFor(c)
+	return t != nil && t.keeps == c
+}

@@ -175,11 +175,15 @@ func isNil(p BufferPool) bool {
 		return true
 	case *BinaryTiered:
 		return p == nil
+	case *Stepped:
+		return p == nil
 	case *Tiered:
 		return p == nil
 	case *Switch:
 		return p == nil
 	case *Sized:
+		return p == nil
+	case *Local:
 		return p == nil
 	case *Nop:
 		return p == nil
