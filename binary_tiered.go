@@ -75,16 +75,15 @@ func powerIndex(c int) int {
 
 // Get returns a buffer of length bytes as [BufferPool] says.
 func (p *BinaryTiered) Get(length int) *[]byte {
-	t := p.tierFor(length)
-	if t == nil {
-		return p.getSlow(length, "BinaryTiered")
-	}
-	b := t.take()
-	if b == nil || cap(*b) != t.lends {
+	if t := p.tierFor(length); t != nil {
+		b, ok := t.take()
+		if ok && cap(*b) == t.lends {
+			*b = (*b)[:length]
+			return b
+		}
 		return t.lend(b, length)
 	}
-	*b = (*b)[:length]
-	return b
+	return p.getSlow(length, "BinaryTiered")
 }
 
 // Put gives back a buffer as [BufferPool] says.

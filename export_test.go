@@ -16,3 +16,6 @@ func (p *Stepped) LookupPut(c int) bool {
 	t := p.tierFor(c)
 	return t != nil && t.keeps == c
 }
+
+// LookupSize is the size of the tier for n, which there must be.
+func (p *Stepped) LookupSize(n int) int { return p.tierFor(n).size }

@@ -49,3 +49,16 @@ func TestPowerIndexTellsThePowersApart(t *testing.T) {
 		seen[i] = e
 	}
 }
+
+// Locals of two goroutines share no cache line: what they write at every Get and
+// Put has size classes that are made of such lines.
+func TestLocalLayout(t *testing.T) {
+	if reflect.TypeFor[uintptr]().Size() < 8 {
+		t.Skip("for 64 bits")
+	}
+	for _, typ := range []reflect.Type{reflect.TypeFor[Local](), reflect.TypeFor[rack]()} {
+		if class := map[string]uintptr{"Local": 384, "rack": 64}[typ.Name()]; typ.Size() > class || typ.Size() <= class*3/4 {
+			t.Errorf("%v has %d bytes, want up to %d", typ, typ.Size(), class)
+		}
+	}
+}

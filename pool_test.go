@@ -28,27 +28,39 @@ type statser interface {
 
 // kind is a pool to test, built anew by new.
 type kind struct {
-	name string
-	new  func(opts ...bufpool.Option) statser
+	name  string
+	new   func(opts ...bufpool.Option) statser
+	local bool // it belongs to one goroutine, and keeps what is idle
 }
 
 // kinds are all pools that keep something, in several configurations.
 func kinds() []kind {
 	tiered := func(sizes ...int) kind {
-		return kind{fmt.Sprintf("Tiered%v", sizes), func(opts ...bufpool.Option) statser {
+		return kind{name: fmt.Sprintf("Tiered%v", sizes), new: func(opts ...bufpool.Option) statser {
 			return bufpool.Must(bufpool.NewTiered(sizes, opts...))
 		}}
 	}
 	binary := func(min, max int) kind {
-		return kind{fmt.Sprintf("BinaryTiered[%d…%d]", min, max), func(opts ...bufpool.Option) statser {
+		return kind{name: fmt.Sprintf("BinaryTiered[%d…%d]", min, max), new: func(opts ...bufpool.Option) statser {
 			return bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(min, max), opts...))
 		}}
 	}
+	stepped := func(min, max, steps int) kind {
+		return kind{name: fmt.Sprintf("Stepped[%d…%d by %d]", min, max, steps), new: func(opts ...bufpool.Option) statser {
+			return bufpool.Must(bufpool.NewStepped(min, max, steps, opts...))
+		}}
+	}
 	sized := func(size int) kind {
-		return kind{fmt.Sprintf("Sized(%d)", size), func(opts ...bufpool.Option) statser {
+		return kind{name: fmt.Sprintf("Sized(%d)", size), new: func(opts ...bufpool.Option) statser {
 			return bufpool.Must(bufpool.NewSized(size, opts...))
 		}}
 	}
+	local := func(parent kind, limit int) kind {
+		return kind{name: fmt.Sprintf("Local(%d) over %s", limit, parent.name), new: func(opts ...bufpool.Option) statser {
+			return bufpool.NewLocal(parent.new(opts...), limit)
+		}, local: true}
+	}
+	seven := kind{name: "Switch", new: func(opts ...bufpool.Option) statser { return bufpool.Must(bufpool.NewSwitch(opts...)) }}
 	var powers []int
 	for _, e := range bufpool.Exponents(1, 16<<20) {
 		powers = append(powers, 1<<e)
@@ -56,18 +68,28 @@ func kinds() []kind {
 	return []kind{
 		tiered(1000, 5000, 70000),
 		tiered(1),
-		{"Tiered[1…16777216]", tiered(powers...).new},
+		{name: "Tiered[1…16777216]", new: tiered(powers...).new},
 		tiered(1<<10, 2<<10, 4<<10, 8<<10, 16<<10, 32<<10, 48<<10, 64<<10, 96<<10, 128<<10), // loki#12362
 		binary(1, 16<<20),
 		binary(1, 1),
 		binary(256, 8<<20),
-		{"BinaryTiered[8 12 14 15 20]", func(opts ...bufpool.Option) statser {
+		{name: "BinaryTiered[8 12 14 15 20]", new: func(opts ...bufpool.Option) statser {
 			return bufpool.Must(bufpool.NewBinaryTiered([]uint8{8, 12, 14, 15, 20}, opts...))
 		}},
-		{"Switch", func(opts ...bufpool.Option) statser { return bufpool.Must(bufpool.NewSwitch(opts...)) }},
+		stepped(32, 1<<20, 4),
+		stepped(8, 64<<10, 8),
+		stepped(4, 64, 4),
+		stepped(1024, 1024, 8),
+		seven,
 		sized(1),
 		sized(1000),
 		sized(64 << 10),
+		local(tiered(1000, 5000, 70000), 1<<20),
+		local(binary(256, 8<<20), 16<<20),
+		local(stepped(32, 256<<10, 4), 1<<20),
+		local(seven, 64<<10), // not the larger ones
+		local(binary(1, 16<<10), 0),
+		local(local(sized(1000), 2000), 1000),
 	}
 }
 
@@ -80,9 +102,13 @@ func TestContract(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s/%v", k.name, mode), func(t *testing.T) {
 				t.Parallel()
-				bufpooltest.Test(t, func() bufpool.BufferPool {
-					return k.new(bufpool.WithClear(mode))
-				}, sizes)
+				check := bufpooltest.Check
+				if k.local {
+					check = bufpooltest.CheckSequential
+				}
+				if err := check(func() bufpool.BufferPool { return k.new(bufpool.WithClear(mode)) }, sizes); err != nil {
+					t.Error(err)
+				}
 			})
 		}
 	}
@@ -107,8 +133,12 @@ func TestContract(t *testing.T) {
 // into pools of the same tiers, and compares what becomes of it.
 func TestPutsAreAnsweredAlike(t *testing.T) {
 	binary := bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(16, 64<<10)))
+	four := bufpool.Must(bufpool.NewStepped(16, 64<<10, 4))
+	eight := bufpool.Must(bufpool.NewStepped(8, 64<<10, 8))
 	for name, pools := range map[string][]statser{
 		"powers": {binary, bufpool.Must(bufpool.NewTiered(binary.Sizes()))},
+		"four":   {four, bufpool.Must(bufpool.NewTiered(four.Sizes())), bufpool.NewLocal(bufpool.Must(bufpool.NewTiered(four.Sizes())), 0)},
+		"eight":  {eight, bufpool.Must(bufpool.NewTiered(eight.Sizes())), bufpool.NewLocal(bufpool.Must(bufpool.NewTiered(eight.Sizes())), 1<<20)},
 		"seven":  {new(bufpool.Switch), bufpool.Must(bufpool.NewTiered(sevenSizes))},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -195,6 +225,9 @@ func TestInvalidConfigurations(t *testing.T) {
 	sized := func(size int) func() (any, error) {
 		return func() (any, error) { p, err := bufpool.NewSized(size); return p == nil, err }
 	}
+	stepped := func(min, max, steps int) func() (any, error) {
+		return func() (any, error) { p, err := bufpool.NewStepped(min, max, steps); return p == nil, err }
+	}
 	option := func(o bufpool.Option) func() (any, error) {
 		return func() (any, error) { p, err := bufpool.NewSwitch(o); return p == nil, err }
 	}
@@ -224,6 +257,25 @@ func TestInvalidConfigurations(t *testing.T) {
 		{binary(8, 63), "exponent 63 "},
 		{binary(64), "exponent 64 "},
 		{binary(255), "exponent 255 "},
+		{stepped(64, 1024, 0), "0 steps"},
+		{stepped(64, 1024, -4), "-4 steps"},
+		{stepped(64, 1024, 1), "1 steps"},
+		{stepped(64, 1024, 2), "2 steps"},
+		{stepped(64, 1024, 5), "5 steps"},
+		{stepped(64, 1024, 16), "16 steps"},
+		{stepped(64, 1024, math.MaxInt), fmt.Sprintf("%d steps", math.MaxInt)},
+		{stepped(0, 1024, 4), "smallest tier 0 "},
+		{stepped(-64, 1024, 4), "smallest tier -64 "},
+		{stepped(math.MinInt, 1024, 4), fmt.Sprintf("smallest tier %d ", math.MinInt)},
+		{stepped(65, 1024, 4), "smallest tier 65 "},
+		{stepped(2, 1024, 4), "smallest tier 2 "},
+		{stepped(4, 1024, 8), "smallest tier 4 "},
+		{stepped(64, 1000, 4), "largest tier 1000 "},
+		{stepped(64, 0, 4), "largest tier 0 "},
+		{stepped(64, -64, 4), "largest tier -64 "},
+		{stepped(64, math.MaxInt, 4), fmt.Sprintf("largest tier %d ", math.MaxInt)},
+		{stepped(2048, 1024, 4), "smallest tier 2048 is above the largest, 1024"},
+		{func() (any, error) { p, err := bufpool.NewStepped(64, 1024, 4, nil); return p == nil, err }, "nil Option"},
 		{option(nil), "nil Option"},
 		{option(bufpool.WithClear(3)), "Clear(3)"},
 		{option(bufpool.WithClear(255)), "Clear(255)"},
@@ -234,6 +286,16 @@ func TestInvalidConfigurations(t *testing.T) {
 		}
 		if isNil != true {
 			t.Errorf("%v, and a pool beside it", err)
+		}
+	}
+	if bits.UintSize == 64 { // on 32 bits, the next power of two is no int
+		if _, err := bufpool.NewStepped(64, 2*(tooLarge-1), 4); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("size %d ", 2*(tooLarge-1))) {
+			t.Errorf("error %v", err)
+		}
+	}
+	for _, steps := range []int{4, 8} {
+		if _, err := bufpool.NewStepped(steps, tooLarge-1, steps); err != nil {
+			t.Error(err)
 		}
 	}
 	if _, err := bufpool.NewTiered([]int{tooLarge - 1}); err != nil {
@@ -247,6 +309,7 @@ func TestInvalidConfigurations(t *testing.T) {
 func FuzzConstructors(f *testing.F) {
 	f.Add(4, 8, 4, uint8(3), uint8(3), uint8(0))
 	f.Add(0, -1, math.MaxInt, uint8(63), uint8(64), uint8(4))
+	f.Add(16, 1<<12, 8, uint8(0), uint8(0), uint8(1))
 	f.Fuzz(func(t *testing.T, a, b, c int, d, e, mode uint8) {
 		sizes := []int{a, b, c}
 		exponents := []uint8{d, e}
@@ -276,6 +339,8 @@ func FuzzConstructors(f *testing.F) {
 		}
 		use(tiered, errTiered)
 		use(binary, errBinary)
+		stepped, errStepped := bufpool.NewStepped(a, b, c, clearing)
+		use(stepped, errStepped)
 		if e := bufpool.Exponents(a, b); len(e) > bits.UintSize-1 {
 			t.Fatal(e)
 		}
@@ -333,6 +398,8 @@ func TestZeroValuesPanicWithTheirNames(t *testing.T) {
 		"Tiered":       new(bufpool.Tiered),
 		"BinaryTiered": new(bufpool.BinaryTiered),
 		"Sized":        new(bufpool.Sized),
+		"Stepped":      new(bufpool.Stepped),
+		"Local":        new(bufpool.Local),
 	} {
 		for _, n := range []int{-1, 0, 1, 1 << 20} {
 			pooltest.MustPanic(t, "bufpool: zero "+name+"; build it with New"+name, func() { p.Get(n) })
@@ -474,7 +541,7 @@ func TestSetDefault(t *testing.T) {
 func TestSetDefaultRefusesNil(t *testing.T) {
 	before := bufpool.Default()
 	for _, p := range []bufpool.BufferPool{
-		nil, (*bufpool.Tiered)(nil), (*bufpool.BinaryTiered)(nil), (*bufpool.Switch)(nil), (*bufpool.Sized)(nil), (*bufpool.Nop)(nil),
+		nil, (*bufpool.Stepped)(nil), (*bufpool.Local)(nil), (*bufpool.Tiered)(nil), (*bufpool.BinaryTiered)(nil), (*bufpool.Switch)(nil), (*bufpool.Sized)(nil), (*bufpool.Nop)(nil),
 	} {
 		pooltest.MustPanic(t, "bufpool: SetDefault of a nil pool", func() { bufpool.SetDefault(p) })
 	}
@@ -590,8 +657,8 @@ func TestGoModRequiresLittle(t *testing.T) {
 
 func TestVetFindsCopies(t *testing.T) {
 	out := goCommand(t, "vet", "-copylocks", "./testdata/copylocks")
-	if got := strings.Count(out, "copies lock value"); got != 4 {
-		t.Errorf("vet found %d copies of 4:\n%s", got, out)
+	if got := strings.Count(out, "copies lock value"); got != 6 {
+		t.Errorf("vet found %d copies of 6:\n%s", got, out)
 	}
 }
 

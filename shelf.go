@@ -64,7 +64,8 @@ func (s *shelf) getSlow(length int, name string) *[]byte {
 	s.mustBeBuilt(name)
 	if length == 0 { // BinaryTiered's search finds no tier for 0
 		t := s.tiers[0]
-		return t.lend(t.take(), 0)
+		b, _ := t.take()
+		return t.lend(b, 0)
 	}
 	return s.oversize(length)
 }

@@ -95,24 +95,27 @@ func (p *Stepped) tierFor(n int) *tier {
 
 // Get returns a buffer of length bytes as [BufferPool] says.
 func (p *Stepped) Get(length int) *[]byte {
-	t := p.tierFor(length)
-	if t == nil {
-		return p.getSlow(length, "Stepped")
+	if i := step(length); i < uint64(len(p.class)) {
+		if t := p.class[i]; t != nil {
+			b, ok := t.take()
+			if ok && cap(*b) == t.lends {
+				*b = (*b)[:length]
+				return b
+			}
+			return t.lend(b, length)
+		}
 	}
-	b := t.take()
-	if b == nil || cap(*b) != t.lends {
-		return t.lend(b, length)
-	}
-	*b = (*b)[:length]
-	return b
+	return p.getSlow(length, "Stepped")
 }
 
 // Put gives back a buffer as [BufferPool] says.
 func (p *Stepped) Put(buf *[]byte) {
 	if buf != nil {
-		if t := p.tierFor(cap(*buf)); t != nil && t.keeps == cap(*buf) {
-			t.give(buf)
-			return
+		if i := step(cap(*buf)); i < uint64(len(p.class)) {
+			if t := p.class[i]; t != nil && t.keeps == cap(*buf) {
+				t.give(buf)
+				return
+			}
 		}
 	}
 	p.putSlow(buf, "Stepped")

@@ -58,12 +58,12 @@ func (p *Switch) Get(length int) *[]byte {
 			}
 		}
 	}
-	b := t.take()
-	if b == nil || cap(*b) != size || p.clear == ClearOnGet {
-		return t.lendSized(b, length, size, p.clear == ClearOnGet)
+	b, ok := t.take()
+	if ok && cap(*b) == size && p.clear != ClearOnGet {
+		*b = (*b)[:length]
+		return b
 	}
-	*b = (*b)[:length]
-	return b
+	return t.lendSized(b, length, size, p.clear == ClearOnGet)
 }
 
 // Put gives back a buffer as [BufferPool] says.

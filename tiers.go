@@ -47,16 +47,15 @@ func NewTiered(sizes []int, opts ...Option) (*Tiered, error) {
 // Get returns a buffer of length bytes as [BufferPool] says. It costs one
 // comparison for each tier up to the one that serves it.
 func (p *Tiered) Get(length int) *[]byte {
-	t := p.smallest(uint(length))
-	if t == nil {
-		return p.getSlow(length, "Tiered")
-	}
-	b := t.take()
-	if b == nil || cap(*b) != t.lends {
+	if t := p.smallest(uint(length)); t != nil {
+		b, ok := t.take()
+		if ok && cap(*b) == t.lends {
+			*b = (*b)[:length]
+			return b
+		}
 		return t.lend(b, length)
 	}
-	*b = (*b)[:length]
-	return b
+	return p.getSlow(length, "Tiered")
 }
 
 // Put gives back a buffer as [BufferPool] says.

@@ -6,8 +6,10 @@ import "github.com/bufpool/bufpool"
 func main() {
 	tiered := bufpool.Must(bufpool.NewTiered([]int{1}))
 	binary := bufpool.Must(bufpool.NewBinaryTiered([]uint8{0}))
+	stepped := bufpool.Must(bufpool.NewStepped(4, 4, 4))
 	sized := bufpool.Must(bufpool.NewSized(1))
 	zero := new(bufpool.Switch)
-	a, b, c, d := *tiered, *binary, *sized, *zero
-	_, _, _, _ = &a, &b, &c, &d
+	local := bufpool.NewLocal(nil, 0)
+	a, b, c, d, e, f := *tiered, *binary, *stepped, *sized, *zero, *local
+	_, _, _, _, _, _ = &a, &b, &c, &d, &e, &f
 }
