@@ -16,6 +16,24 @@ func TestRun(t *testing.T) {
 	}
 }
 
+func TestPerOp(t *testing.T) {
+	calls := [2]int{}
+	spin := func(i int, d time.Duration) func(int) {
+		return func(times int) {
+			calls[i]++
+			for start := time.Now(); time.Since(start) < time.Duration(times)*d; {
+			}
+		}
+	}
+	ns := turns.PerOp(3, 100*time.Microsecond, spin(0, time.Microsecond), spin(1, time.Millisecond))
+	if len(ns) != 2 || ns[0] < 1e3 || ns[1] < 1e6 {
+		t.Errorf("%v ns, want 1000 and 1000000 at least", ns)
+	}
+	if calls[0] < 4 || calls[1] != 4 { // once to calibrate, then the turns
+		t.Errorf("%v calls", calls)
+	}
+}
+
 func TestRatios(t *testing.T) {
 	r := turns.Ratios{}
 	for _, d := range []time.Duration{30, 10, 20} {

@@ -1,0 +1,5 @@
+//go:build race
+
+package rivals
+
+const raceEnabled = true
