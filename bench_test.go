@@ -187,7 +187,8 @@ func BenchmarkFlat(b *testing.B) {
 }
 
 // BenchmarkLookup compares the search for a tier alone, one for Get and one for
-// Put at each size below 1<<19, in pools of the same tiers.
+// Put at each size below 1<<19: a table with a scan of the same tiers, and Stepped
+// with BinaryTiered from 256 B to 8 MiB.
 //
 //	go test -run '^$' -bench Lookup -benchtime 30x
 func BenchmarkLookup(b *testing.B) {
@@ -198,34 +199,26 @@ func BenchmarkLookup(b *testing.B) {
 		b.Run(fmt.Sprintf("op=lookup/tiers=%d/pool=binary/vs=tiered", len(exponents)), func(b *testing.B) {
 			binary := bufpool.Must(bufpool.NewBinaryTiered(exponents))
 			tiered := bufpool.Must(bufpool.NewTiered(binary.Sizes()))
-			found := 0
-			samples(b, func(r turns.Ratios) {
-				const sizes = 1 << 19
-				took := turns.Run(1, sizes, func(times int) {
-					for n := range times {
-						if binary.LookupGet(n) {
-							found++
-						}
-						if binary.LookupPut(n) {
-							found++
-						}
-					}
-				}, func(times int) {
-					for n := range times {
-						if tiered.LookupGet(n) {
-							found++
-						}
-						if tiered.LookupPut(n) {
-							found++
-						}
-					}
-				})
-				r.Add("ratio", took[0], took[1])
-				r.Add("binary-ns", took[0], sizes*time.Nanosecond)
-				r.Add("tiered-ns", took[1], sizes*time.Nanosecond)
-			})
+			compareLookups(b, binary.LookupAll, tiered.LookupAll)
 		})
 	}
+	binary := bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))
+	for _, steps := range []int{4, 8} {
+		b.Run(fmt.Sprintf("op=lookup/steps=%d/pool=stepped/vs=binary", steps), func(b *testing.B) {
+			stepped := bufpool.Must(bufpool.NewStepped(256, 8<<20, steps))
+			compareLookups(b, stepped.LookupAll, binary.LookupAll)
+		})
+	}
+}
+
+func compareLookups(b *testing.B, one, other func(sizes int) (found int)) {
+	samples(b, func(r turns.Ratios) {
+		const sizes = 1 << 19
+		took := turns.Run(1, sizes, func(times int) { one(times) }, func(times int) { other(times) })
+		r.Add("ratio", took[0], took[1])
+		r.Add("one-ns", took[0], sizes*time.Nanosecond)
+		r.Add("other-ns", took[1], sizes*time.Nanosecond)
+	})
 }
 
 // BenchmarkHeld reports the heap that buffers for 200 bytes take, one held by

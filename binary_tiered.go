@@ -7,8 +7,9 @@ import (
 )
 
 // BinaryTiered is a pool whose tiers are powers of two. Get and Put find theirs
-// by one look-up in a table, so that the number of tiers costs nothing. With a tier for each power of two, a buffer above the
-// smallest tier is less than twice what was asked for.
+// by one look-up in a table, so that the number of tiers costs nothing. With a
+// tier for each power of two, a buffer above the smallest tier is less than twice
+// what was asked for; [Stepped] stays closer.
 //
 // Build it with [NewBinaryTiered]; the zero value panics. It must not be
 // copied, and may be used by several goroutines at once.

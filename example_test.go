@@ -132,6 +132,49 @@ func Example_perConnection() {
 	// Output: <nil> ping
 }
 
+func ExampleNewStepped() {
+	p := bufpool.Must(bufpool.NewStepped(32, 16<<20, 4))
+	for _, n := range []int{1, 4097, 64<<10 + 52} {
+		b := p.Get(n)
+		fmt.Println(n, cap(*b))
+		p.Put(b)
+	}
+
+	// Output:
+	// 1 32
+	// 4097 5120
+	// 65588 81920
+}
+
+// A goroutine that serves a connection keeps what it uses for itself, and gives it
+// back before it waits long.
+func ExampleNewLocal() {
+	serve := func(requests <-chan string, replies chan<- string) {
+		local := bufpool.NewLocal(bufpool.Default(), 64<<10)
+		defer local.Flush()
+		for request := range requests {
+			b := local.Get(0) // without any atomic operation, from the second on
+			*b = append(append(*b, "you said "...), request...)
+			replies <- string(*b)
+			local.Put(b)
+		}
+		close(replies)
+	}
+
+	requests, replies := make(chan string, 2), make(chan string, 2)
+	requests <- "hello"
+	requests <- "goodbye"
+	close(requests)
+	serve(requests, replies)
+	for reply := range replies {
+		fmt.Println(reply)
+	}
+
+	// Output:
+	// you said hello
+	// you said goodbye
+}
+
 // A pool of your own is checked against the contract in one line; in a test, by
 // bufpooltest.Test.
 func Example_conformance() {

@@ -17,5 +17,44 @@ func (p *Stepped) LookupPut(c int) bool {
 	return t != nil && t.keeps == c
 }
 
+// LookupAll looks up all sizes below n, for Get and for Put. It is written for each
+// type, since a call in between would be most of what is measured.
+
+func (p *Tiered) LookupAll(n int) (found int) {
+	for n := range n {
+		if p.LookupGet(n) {
+			found++
+		}
+		if p.LookupPut(n) {
+			found++
+		}
+	}
+	return found
+}
+
+func (p *BinaryTiered) LookupAll(n int) (found int) {
+	for n := range n {
+		if p.LookupGet(n) {
+			found++
+		}
+		if p.LookupPut(n) {
+			found++
+		}
+	}
+	return found
+}
+
+func (p *Stepped) LookupAll(n int) (found int) {
+	for n := range n {
+		if p.LookupGet(n) {
+			found++
+		}
+		if p.LookupPut(n) {
+			found++
+		}
+	}
+	return found
+}
+
 // LookupSize is the size of the tier for n, which there must be.
 func (p *Stepped) LookupSize(n int) int { return p.tierFor(n).size }

@@ -1,16 +1,21 @@
 // Package bufpool lends byte buffers and takes them back.
 //
-// A [BufferPool] has two methods, Get and Put, and three implementations that
-// differ in how they find the tier for a length and in nothing else:
+// A [BufferPool] has two methods, Get and Put, and implementations that differ in
+// which tiers they have, in how they find the one for a length, and in nothing
+// else:
 //
 //   - [BinaryTiered]: tiers that are powers of two, found by one table look-up
 //     whatever their number. The default, and the right choice unless you know
 //     better.
+//   - [Stepped]: four or eight tiers for each doubling, found by one table look-up,
+//     too. For many buffers lent at a time, which it keeps closer to what was asked
+//     for.
 //   - [Tiered]: any sizes, found by a linear scan. For a few tiers measured on
 //     your own traffic.
 //   - [Switch]: seven fixed tiers from 4 KiB to 10 MiB, found by a switch.
 //
-// [Sized] is a single tier, and [Nop] pools nothing.
+// [Sized] is a single tier, and [Nop] pools nothing. [Local] is a cache for one
+// goroutine in front of any of them.
 //
 // # Ownership
 //
@@ -44,8 +49,8 @@
 //
 // Idle buffers live in sync.Pools, one per tier. Each processor (GOMAXPROCS)
 // may hold idle buffers of each tier; what one garbage collection finds idle and
-// the next finds still idle is freed. There is no other free list, no
-// goroutine and no timer.
+// the next finds still idle is freed. There is no other free list but that of a
+// [Local], which is bounded, no goroutine and no timer.
 //
 // # Contents
 //
@@ -62,8 +67,9 @@ import (
 // BufferPool lends byte buffers. Its method set is that of
 // google.golang.org/grpc/mem.BufferPool, so either can be used as the other.
 //
-// All pools of this package keep to the contract below, and are safe for use by
-// several goroutines at once. Package bufpooltest checks a pool against it.
+// All pools of this package keep to the contract below, and all but [Local] are
+// safe for use by several goroutines at once. Package bufpooltest checks a pool
+// against it.
 type BufferPool interface {
 	// Get returns a buffer of len(*b) == length, never nil. Its capacity is
 	// that of the smallest tier that holds length; Get(0) comes from the
