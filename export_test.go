@@ -58,3 +58,16 @@ func (p *Stepped) LookupAll(n int) (found int) {
 
 // LookupSize is the size of the tier for n, which there must be.
 func (p *Stepped) LookupSize(n int) int { return p.tierFor(n).size }
+
+// Idle is the sum of what is in the slots.
+func (l *Local) Idle() (bytes int) {
+	for _, r := range l.racks {
+		if r != nil {
+			bytes += r.n * r.size
+			if r.top != nil {
+				bytes += r.size
+			}
+		}
+	}
+	return bytes
+}

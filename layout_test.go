@@ -2,6 +2,7 @@ package bufpool
 
 import (
 	"reflect"
+	"runtime"
 	"testing"
 )
 
@@ -56,9 +57,37 @@ func TestLocalLayout(t *testing.T) {
 	if reflect.TypeFor[uintptr]().Size() < 8 {
 		t.Skip("for 64 bits")
 	}
-	for _, typ := range []reflect.Type{reflect.TypeFor[Local](), reflect.TypeFor[rack]()} {
-		if class := map[string]uintptr{"Local": 384, "rack": 64}[typ.Name()]; typ.Size() > class || typ.Size() <= class*3/4 {
-			t.Errorf("%v has %d bytes, want up to %d", typ, typ.Size(), class)
+	for typ, class := range map[reflect.Type]uintptr{
+		reflect.TypeFor[Local]():              448,
+		reflect.TypeFor[rack]():               64,
+		reflect.TypeFor[[moreSlots]*[]byte](): 64,
+	} {
+		if size := typ.Size(); size > class || size <= class-16 {
+			t.Errorf("%v has %d bytes, want up to %d", typ, size, class)
 		}
+	}
+}
+
+// The header of a buffer of a page and more has a cache line to itself; smaller
+// ones are not worth it.
+func TestHeaderLayout(t *testing.T) {
+	for size, apart := range map[int]bool{64: false, 4095: false, 4096: true, 4097: true, 1 << 20: true} {
+		seen := map[uintptr]bool{}
+		shared := false
+		var held []*[]byte
+		for range 64 {
+			b := newBuffer(1, size)
+			held = append(held, b)
+			line := reflect.ValueOf(b).Pointer() / 64
+			shared = shared || seen[line]
+			seen[line] = true
+			if at := reflect.ValueOf(b).Pointer() % 64; apart && at != 0 {
+				t.Errorf("size %d: a header starts at byte %d of its line", size, at)
+			}
+		}
+		if shared == apart {
+			t.Errorf("size %d: headers share lines: %v", size, shared)
+		}
+		runtime.KeepAlive(held)
 	}
 }

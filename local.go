@@ -19,15 +19,18 @@ import (
 // What is idle in a Local is lent to no one else, and no garbage collection frees
 // it: that is at most the limit, for as long as the Local lives. Call
 // [Local.Flush] before a long wait and at the end. Of a Local that is dropped
-// without it, the buffers are garbage, which harms nobody. The Local itself takes
-// 384 bytes, 16 for each tier of its parent, and 64 or 128 for each that it was
-// used for.
+// without it, the buffers are garbage, which harms nobody. Beside the limit, the
+// Local takes 448 bytes, 16 for each tier of its parent, 64 or 128 for
+// each that it was used for, and what each idle buffer has beside its bytes: a slice
+// header and up to two pointers.
 //
 // It keeps only capacities that its parent says are its tiers, with a method
 // Sizes() []int as all pools of this package have. Over a parent that does not say,
 // it keeps nothing. All that it does not keep goes to the parent, which keeps, drops
-// and counts as ever. Where the limit is reached, sizes that are put now take the
-// place of others.
+// and counts as ever. Where the limit is reached, a buffer that is put takes the
+// place of buffers of other tiers, which go to the parent; that costs as many Puts
+// as it takes. So a limit below what the goroutine uses at a time is slower than
+// no Local.
 //
 // Over a pool of this package it clears as that one does. Over any other it does
 // not: what that would have cleared comes with what its last user left in it.
@@ -48,13 +51,16 @@ type Local struct {
 	free   int     // bytes of the limit for which no rack has a slot
 	sizes  []int   // the parent's tiers, ascending
 	racks  []*rack // by tier; nil for one that was never used
-	hand   int     // the tier that makeRoom looks at next
+	inUse  []*rack // those that have slots
+	hand   int     // index there of the one that gives way next
 
 	// below[k] is how many tiers have a size with bits.Len(size-1) < k.
 	below [bits.UintSize + 1]int32
 
 	clear Clear
-	ours  bool // the parent is: it takes nil without harm
+	ours  bool // the parent is of this package: it takes nil without harm
+
+	_ [40]byte // up to a size class that is made of cache lines
 }
 
 // NewLocal returns a cache in front of parent, in which at most limit bytes are
@@ -69,8 +75,9 @@ func NewLocal(parent BufferPool, limit int) *Local {
 	}
 	l := &Local{parent: parent, limit: limit, free: limit}
 	if p, ok := parent.(interface{ clearing() Clear }); ok {
-		l.clear, l.ours = p.clearing(), true
+		l.clear = p.clearing() // also if it embeds one of ours
 	}
+	_, l.ours = own(parent)
 	if p, ok := parent.(interface{ Sizes() []int }); ok {
 		l.sizes = slices.DeleteFunc(slices.Clone(p.Sizes()), func(size int) bool { return size < 1 })
 		slices.Sort(l.sizes)
@@ -145,8 +152,10 @@ func (l *Local) putNext(r *rack, buf *[]byte) {
 func (l *Local) getOther(length int) *[]byte {
 	l.mustBeBuilt()
 	mustNotBeNegative(length)
-	if i := l.tierFor(max(length, 1)); i < len(l.racks) && l.racks[i] != nil {
-		return l.getFrom(l.turnTo(i), length)
+	if len(l.inUse) > 0 {
+		if i := l.tierFor(max(length, 1)); i < len(l.racks) && l.racks[i] != nil {
+			return l.getFrom(l.turnTo(i), length)
+		}
 	}
 	return l.parent.Get(length)
 }
@@ -176,14 +185,18 @@ func (l *Local) putOther(buf *[]byte) {
 		}
 		return
 	}
-	c := cap(*buf)
-	if i := l.tierFor(max(c, 1)); i < len(l.sizes) && l.sizes[i] == c && c <= l.limit {
-		if r := l.turnTo(i); l.hasRoom(r) {
-			if l.clear == ClearOnPut {
-				clear((*buf)[:c])
+	if c := cap(*buf); c > 0 && c <= l.limit {
+		if i := l.tierFor(c); i < len(l.sizes) && l.sizes[i] == c {
+			r := l.turnTo(i)
+			if l.fits(r) {
+				if l.clear == ClearOnPut {
+					clear((*buf)[:c])
+				}
+				if l.makeSlot(r) {
+					r.add(buf)
+					return
+				}
 			}
-			r.add(buf)
-			return
 		}
 	}
 	l.parent.Put(buf)
@@ -225,13 +238,8 @@ func (l *Local) tierFor(n int) int {
 // Flush gives everything that is idle back to the parent.
 func (l *Local) Flush() {
 	l.mustBeBuilt()
-	for _, r := range l.racks {
-		if r == nil {
-			continue
-		}
-		for b := r.take(); b != nil; b = r.take() {
-			l.parent.Put(b)
-		}
+	for len(l.inUse) > 0 {
+		l.giveWay(len(l.inUse) - 1)
 	}
 }
 
@@ -265,4 +273,3 @@ func (*noCopy) Unlock() {}
 func (s *shelf) clearing() Clear  { return s.clear }
 func (p *Switch) clearing() Clear { return p.clear }
 func (l *Local) clearing() Clear  { return l.clear }
-func (Nop) clearing() Clear       { return ClearNever }

@@ -44,9 +44,15 @@ func (u *user) check(what string) {
 
 func (u *user) get(n int) {
 	u.t.Helper()
+	want := n
+	if sizes := u.parent.Sizes(); len(sizes) > 0 {
+		if i, _ := slices.BinarySearch(sizes, n); i < len(sizes) {
+			want = sizes[i]
+		}
+	}
 	b := u.local.Get(n)
-	if b == nil || len(*b) != n {
-		u.t.Fatalf("Get(%d) = %v", n, b)
+	if b == nil || len(*b) != n || cap(*b) != want {
+		u.t.Fatalf("Get(%d): length %d, capacity %d, want %d", n, len(*b), cap(*b), want)
 	}
 	u.held = append(u.held, b)
 	u.bytes += cap(*b)
@@ -290,7 +296,8 @@ func TestLocalOverAForeignParent(t *testing.T) {
 	}
 }
 
-// A parent that panics costs the buffers it was given, and nothing else.
+// A parent that panics costs what it was given, and what was being put when it was
+// given something else. Neither is lent, nor given to it again.
 func TestLocalSurvivesAParentThatPanics(t *testing.T) {
 	parent := &strange{t: t, sizes: []int{10, 100}}
 	l := bufpool.NewLocal(parent, 100)
@@ -301,17 +308,88 @@ func TestLocalSurvivesAParentThatPanics(t *testing.T) {
 	pooltest.MustPanic(t, "the parent failed", l.Flush)
 	pooltest.MustPanic(t, "the parent failed", l.Flush)
 	l.Flush() // nothing is left
-	c := l.Get(10)
+	c, d := l.Get(10), l.Get(100)
 	l.Put(c)
-	pooltest.MustPanic(t, "the parent failed", func() { l.Put(l.Get(100)) }) // which takes c's place
+	pooltest.MustPanic(t, "the parent failed", func() { l.Put(d) }) // which takes c's place
 	parent.fail = false
-	if got := l.Get(10); got == a || got == b || got == c {
-		t.Error("a buffer that was given to the parent was lent")
+	if x, y := l.Get(10), l.Get(100); x == a || x == b || x == c || y == d {
+		t.Error("a buffer that was lost was lent")
 	}
 	for range 3 {
 		l.Put(l.Get(100))
 	}
 	l.Flush()
+}
+
+// erratic is a parent that fails now and then, and one that uses the Local that it
+// is the parent of.
+type erratic struct {
+	strange
+	local *bufpool.Local
+	rnd   *rand.Rand
+	depth int
+}
+
+func (e *erratic) Get(n int) *[]byte {
+	e.act()
+	return e.strange.Get(n)
+}
+
+func (e *erratic) Put(b *[]byte) {
+	e.act()
+	e.strange.Put(b)
+}
+
+func (e *erratic) act() {
+	if e.depth == 3 {
+		return
+	}
+	e.depth++
+	defer func() { e.depth-- }()
+	switch e.rnd.IntN(12) {
+	case 0:
+		panic("the parent failed")
+	case 1:
+		e.local.Flush()
+	case 2:
+		e.local.Get(e.rnd.IntN(150))
+	case 3, 4, 5:
+		b := make([]byte, []int{10, 100}[e.rnd.IntN(2)])
+		e.local.Put(&b)
+	}
+}
+
+func TestLocalUnderAnErraticParent(t *testing.T) {
+	for limit := range 340 {
+		e := &erratic{strange: strange{t: t, sizes: []int{10, 100}}, rnd: rand.New(rand.NewPCG(9, uint64(limit)))}
+		e.local = bufpool.NewLocal(e, limit)
+		lent := map[*[]byte]bool{}
+		for range 300 {
+			func() {
+				defer func() {
+					if r := recover(); r != nil && r != "the parent failed" {
+						panic(r)
+					}
+				}()
+				if n := e.rnd.IntN(150); e.rnd.IntN(2) == 0 {
+					b := e.local.Get(n)
+					if len(*b) != n || lent[b] {
+						t.Fatalf("Get(%d): length %d, lent already: %v", n, len(*b), lent[b])
+					}
+					lent[b] = true
+				} else {
+					for b := range lent {
+						delete(lent, b)
+						e.local.Put(b)
+						break
+					}
+				}
+			}()
+			if idle := e.local.Idle(); idle < 0 || idle > limit {
+				t.Fatalf("%d bytes are idle, limit %d", idle, limit)
+			}
+		}
+	}
 }
 
 func TestLocalParents(t *testing.T) {
@@ -373,36 +451,238 @@ func TestLocalClearsAsItsParent(t *testing.T) {
 	}
 }
 
+// An embedding that forwards no nil is not ours.
+type fussy struct{ *bufpool.Tiered }
+
+func (f fussy) Put(b *[]byte) {
+	_ = (*b)[:0]
+	f.Tiered.Put(b)
+}
+
+func TestLocalPutsNoNilIntoAForeignParent(t *testing.T) {
+	tiered := bufpool.Must(bufpool.NewTiered([]int{100}))
+	bufpool.NewLocal(fussy{tiered}, 1000).Put(nil)
+	bufpool.NewLocal(tiered, 1000).Put(nil)
+	if got := tiered.Stats().Dropped.Empty; got != 1 {
+		t.Errorf("%d empty Puts were counted, want one", got)
+	}
+}
+
+// A header that was changed after Put may stand for a buffer that is in use: it
+// is neither lent nor given to the parent.
+func TestLocalAndChangedHeaders(t *testing.T) {
+	for name, change := range map[string]func(*[]byte){
+		"nil":     func(b *[]byte) { *b = nil },
+		"cut":     func(b *[]byte) { *b = (*b)[:0:999] },
+		"larger":  func(b *[]byte) { *b = make([]byte, 1001) },
+		"smaller": func(b *[]byte) { *b = make([]byte, 500) }, // a tier's
+	} {
+		for i := range 5 {
+			for _, flush := range []bool{false, true} {
+				u := newUser(t, bufpool.Must(bufpool.NewTiered([]int{500, 1000})), 5000)
+				var held []*[]byte
+				for range 5 {
+					held = append(held, u.local.Get(1000))
+				}
+				for _, b := range held {
+					u.local.Put(b)
+				}
+				change(held[i])
+				if flush {
+					u.local.Flush()
+					if got := u.parent.Counts().Puts; got != 4 {
+						t.Errorf("%s: the parent was given %d of 5", name, got)
+					}
+					continue
+				}
+				for range 6 {
+					for _, n := range []int{501, 999, 1000} {
+						if b := u.local.Get(n); cap(*b) != 1000 || b == held[i] {
+							t.Errorf("%s: Get(%d) has capacity %d", name, n, cap(*b))
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// An empty slice is no buffer of the tier used last, whatever stands for none.
+func TestLocalEmptyPuts(t *testing.T) {
+	for _, mode := range []bufpool.Clear{bufpool.ClearNever, bufpool.ClearOnGet, bufpool.ClearOnPut} {
+		p := bufpool.Must(bufpool.NewTiered([]int{1000}, bufpool.WithClear(mode)))
+		l := bufpool.NewLocal(p, 10_000)
+		l.Put(l.Get(1000))
+		l.Get(1000)
+		l.Put(new([]byte))
+		if got := p.Stats().Dropped.Empty; got != 1 {
+			t.Errorf("%v: %d empty Puts were counted, want one", mode, got)
+		}
+	}
+}
+
+// What makes way for what, and what does not have to.
+func TestLocalMakesRoom(t *testing.T) {
+	tiered := func(sizes ...int) bufpool.BufferPool { return bufpool.Must(bufpool.NewTiered(sizes)) }
+	takeAndPut := func(u *user, sizes ...int) {
+		for _, n := range sizes {
+			u.get(n)
+		}
+		for len(u.held) > 0 {
+			u.put(0)
+		}
+	}
+	served := func(u *user, sizes ...int) (gets int) { // by the parent
+		before := u.parent.Counts().Gets
+		takeAndPut(u, sizes...)
+		return u.parent.Counts().Gets - before
+	}
+	t.Run("the smallest tier", func(t *testing.T) {
+		u := newUser(t, bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(1, 16))), 100)
+		takeAndPut(u, 1)
+		takeAndPut(u, 16)
+		if got := served(u, 1) + served(u, 16) + served(u, 0); got != 0 {
+			t.Errorf("%d Gets went to the parent", got)
+		}
+	})
+	t.Run("tiers in turn", func(t *testing.T) {
+		u := newUser(t, tiered(100, 200, 300), 600)
+		takeAndPut(u, 100, 200, 300)
+		for range 10 {
+			if got := served(u, 100, 200) + served(u, 300); got != 0 {
+				t.Fatalf("%d Gets went to the parent", got)
+			}
+		}
+	})
+	t.Run("nothing makes way in vain", func(t *testing.T) {
+		u := newUser(t, tiered(100, 600), 1000)
+		takeAndPut(u, 100, 100, 100, 100, 600, 600)
+		if got := u.parent.Counts().Puts; got != 1 {
+			t.Errorf("%d Puts went to the parent, want one", got)
+		}
+	})
+	t.Run("no more than has to", func(t *testing.T) {
+		u := newUser(t, tiered(100, 200), 400)
+		takeAndPut(u, 100, 100, 100, 100, 200)
+		if u.idle() != 400 {
+			t.Errorf("%d bytes are idle, limit 400", u.idle())
+		}
+		takeAndPut(u, 100, 100, 100, 100)
+		if got := served(u, 100, 100, 100, 100); got != 0 {
+			t.Errorf("%d Gets of a size that fills the limit went to the parent", got)
+		}
+	})
+	t.Run("the largest tier", func(t *testing.T) {
+		u := newUser(t, tiered(100, 200), 200)
+		takeAndPut(u, 200)
+		if got := served(u, 100); got != 1 {
+			t.Errorf("%d Gets went to the parent", got)
+		}
+		if got := served(u, 100); got != 0 {
+			t.Errorf("what is put last does not take the place of what was there: %d", got)
+		}
+	})
+	t.Run("a large one among many small tiers", func(t *testing.T) {
+		u := newUser(t, bufpool.Must(bufpool.NewStepped(32, 1<<20, 8)), 64<<10)
+		for range 20 {
+			for n := 1; n < 4096; n += n/8 + 1 {
+				takeAndPut(u, n)
+			}
+			takeAndPut(u, 56<<10)
+			if got := served(u, 56<<10); got != 0 {
+				t.Fatalf("%d Gets went to the parent", got)
+			}
+		}
+	})
+	t.Run("an empty slot first", func(t *testing.T) {
+		u := newUser(t, tiered(100, 101), 402)
+		for _, n := range []int{100, 100, 100, 101, 101} {
+			u.get(n)
+		}
+		for range 4 {
+			u.put(0)
+		}
+		last := u.held
+		u.held = nil
+		u.get(100)
+		u.held = append(last, u.held...)
+		before := u.parent.Counts().Puts
+		u.put(0)
+		if got := u.parent.Counts().Puts - before; got != 0 {
+			t.Errorf("%d Puts to the parent, though a slot was empty", got)
+		}
+	})
+}
+
+// What a Local has beside its limit does not grow with what it was used for.
+func TestLocalIsSmallAfterFlush(t *testing.T) {
+	p := bufpool.Must(bufpool.NewStepped(32, 64<<10, 8))
+	const limit = 64 << 10
+	before := pooltest.Heap()
+	l := bufpool.NewLocal(p, limit)
+	for range 3 {
+		for _, size := range p.Sizes() {
+			var held []*[]byte
+			for range limit / size {
+				held = append(held, l.Get(size))
+			}
+			for _, b := range held {
+				l.Put(b)
+			}
+		}
+	}
+	l.Flush()
+	if got, most := pooltest.Heap()-before, int64(448+(16+128)*len(p.Sizes())+8192); got > most { // and what sync.Pools keep
+		t.Errorf("%d bytes, want at most %d", got, most)
+	}
+	runtime.KeepAlive(l)
+}
+
 // What is lent and then dropped is garbage: the Local does not hold on to it, nor
 // to what it gave back.
 func TestLocalHoldsOnlyWhatIsIdle(t *testing.T) {
-	l := bufpool.NewLocal(bufpool.Must(bufpool.NewSized(4096)), 10*4096)
-	var lent []weak.Pointer[byte]
-	var held []*[]byte
-	for range 10 {
-		held = append(held, l.Get(4096))
-	}
-	for _, b := range held {
-		l.Put(b)
-	}
-	for i := range held {
-		held[i] = l.Get(4096)
-		lent = append(lent, weak.Make(&(*held[i])[0]))
-	}
-	for _, b := range held[:5] {
-		l.Put(b)
-	}
-	l.Flush()
-	clear(held)
-	for range 3 {
-		runtime.GC()
-	}
-	for i, w := range lent {
-		if w.Value() != nil {
-			t.Errorf("buffer %d of 10 is still held", i)
+	for _, mode := range []bufpool.Clear{bufpool.ClearNever, bufpool.ClearOnGet} {
+		p := bufpool.Must(bufpool.NewTiered([]int{1000, 2000}, bufpool.WithClear(mode)))
+		l := bufpool.NewLocal(p, 10_000)
+		var lent []weak.Pointer[byte]
+		get := func(n int) (held []*[]byte) {
+			for range n {
+				b := l.Get(1000)
+				held = append(held, b)
+				lent = append(lent, weak.Make(&(*b)[0]))
+			}
+			return held
 		}
+		mustBeGone := func(what string) {
+			t.Helper()
+			for range 3 {
+				runtime.GC()
+			}
+			for i, w := range lent {
+				if w.Value() != nil {
+					t.Errorf("%v: buffer %d of %d is still held after %s", mode, i, len(lent), what)
+				}
+			}
+			lent = nil
+			runtime.KeepAlive(l)
+		}
+		putAll := func(held []*[]byte) {
+			for _, b := range held {
+				l.Put(b)
+			}
+		}
+
+		putAll(get(10))
+		get(10)
+		mustBeGone("Gets of what was put")
+		putAll(get(10))
+		l.Flush()
+		mustBeGone("Flush")
+		putAll(get(10))
+		l.Put(l.Get(2000)) // which takes the place of two
+		get(10)
+		mustBeGone("making room")
 	}
-	runtime.KeepAlive(l)
 }
 
 func TestLocalMayChangeHands(t *testing.T) {

@@ -84,8 +84,8 @@ type BufferPool interface {
 	// a larger machine kills the process, as with make: bound a length that a
 	// peer announced before passing it to Get, or use [ReadN].
 	//
-	// Once the pool has warmed up, Get of up to the largest tier costs one
-	// sync.Pool.Get and the search for the tier, and does not allocate.
+	// Once the pool has warmed up, Get of up to the largest tier costs at most
+	// one sync.Pool.Get and the search for the tier, and does not allocate.
 	Get(length int) *[]byte
 
 	// Put gives back a buffer. The caller must not use it, or any slice of
@@ -164,37 +164,48 @@ func Default() BufferPool { return *defaultPool.Load() }
 // restore puts back the pool that was the default before this call, whatever
 // was set since. Only its first call does anything.
 //
-// SetDefault panics if p is nil, or a nil pointer to a pool of this package.
+// SetDefault panics if p is nil, or a nil pointer to a pool of this package, and
+// if p is a [Local], which serves one goroutine only.
 func SetDefault(p BufferPool) (restore func()) {
 	if isNil(p) {
 		panic("bufpool: SetDefault of a nil pool")
+	}
+	if _, ok := p.(*Local); ok {
+		panic("bufpool: SetDefault of a Local, which serves one goroutine only")
 	}
 	before := defaultPool.Swap(&p)
 	return sync.OnceFunc(func() { defaultPool.Store(before) })
 }
 
-// isNil reports whether p is nil or one of our pools' nil pointers, which is
-// what a constructor returns beside an error that was not looked at.
-func isNil(p BufferPool) bool {
+// own reports whether p is a pool of this package, and whether it is a nil pointer
+// to one, which is what a constructor returns beside an error that was not looked
+// at.
+func own(p BufferPool) (isNil, isOwn bool) {
 	switch p := p.(type) {
-	case nil:
-		return true
 	case *BinaryTiered:
-		return p == nil
+		return p == nil, true
 	case *Stepped:
-		return p == nil
+		return p == nil, true
 	case *Tiered:
-		return p == nil
+		return p == nil, true
 	case *Switch:
-		return p == nil
+		return p == nil, true
 	case *Sized:
-		return p == nil
+		return p == nil, true
 	case *Local:
-		return p == nil
+		return p == nil, true
 	case *Nop:
-		return p == nil
+		return p == nil, true
+	case Nop:
+		return false, true
 	}
-	return false
+	return false, false
+}
+
+// isNil reports whether p is nil, or a nil pointer to a pool of this package.
+func isNil(p BufferPool) bool {
+	null, _ := own(p)
+	return p == nil || null
 }
 
 // Get is Default().Get(length).

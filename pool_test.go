@@ -545,6 +545,7 @@ func TestSetDefaultRefusesNil(t *testing.T) {
 	} {
 		pooltest.MustPanic(t, "bufpool: SetDefault of a nil pool", func() { bufpool.SetDefault(p) })
 	}
+	pooltest.MustPanic(t, "bufpool: SetDefault of a Local", func() { bufpool.SetDefault(bufpool.NewLocal(nil, 0)) })
 	if bufpool.Default() != before {
 		t.Error("the default was changed")
 	}

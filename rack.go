@@ -15,6 +15,9 @@ type rack struct {
 	slots int // 1 + len(more), or 0
 }
 
+// moreSlots is how many pointers a cache line has.
+const moreSlots = 8
+
 // add fills an empty slot.
 func (r *rack) add(b *[]byte) {
 	if r.top == nil {
@@ -41,56 +44,65 @@ func (r *rack) take() *[]byte {
 	return b
 }
 
-func (r *rack) full() bool { return r.top != nil && r.n == len(r.more) || r.slots == 0 }
+func (r *rack) full() bool { return r.slots == 0 || r.top != nil && r.n == len(r.more) }
 
-// hasRoom reports whether r has an empty slot, for which it sees to if it can.
-func (l *Local) hasRoom(r *rack) bool {
+// fits reports whether r has an empty slot, or makeSlot can make one.
+func (l *Local) fits(r *rack) bool {
+	return !r.full() || r.size <= l.limit-r.slots*r.size
+}
+
+// makeSlot sees to it that r has an empty slot, and reports whether it could. If the
+// limit is reached, it takes slots from other racks and gives the parent what is in
+// them: a size that was put often must not keep out for ever one that is put now.
+func (l *Local) makeSlot(r *rack) bool {
+	for r.full() && l.free < r.size {
+		if !l.fits(r) { // for the parent may have put something here meanwhile
+			return false
+		}
+		if l.hand >= len(l.inUse) {
+			l.hand = 0
+		}
+		if l.inUse[l.hand] == r {
+			l.hand++
+			continue
+		}
+		l.giveWay(l.hand)
+	}
 	if !r.full() {
 		return true
-	}
-	if l.free < r.size && !l.makeRoom(r) {
-		return false
 	}
 	l.free -= r.size
 	r.slots++
 	switch {
 	case r.slots == 1:
+		l.inUse = append(l.inUse, r)
 		if l.clear != ClearOnPut {
 			r.keeps = r.size
 		}
 	case r.more == nil:
-		r.more = make([]*[]byte, 1, 8)
+		r.more = make([]*[]byte, 1, moreSlots)
 	default:
 		r.more = append(r.more, nil)
 	}
 	return true
 }
 
-// makeRoom takes slots from other racks, and gives the parent what was in them,
-// until r can have one more: a size that was put often must not keep out for ever
-// one that is put now. It gives up if that is not enough, and if it would have to
-// look at more racks than keeping one buffer is worth; the next call goes on there.
-func (l *Local) makeRoom(r *rack) bool {
-	if l.limit-r.slots*r.size < r.size {
-		return false
+// giveWay takes a slot from l.inUse[i]. The parent is called when all is done: it
+// may panic.
+func (l *Local) giveWay(i int) {
+	r := l.inUse[i]
+	if r.slots == 1 {
+		last := len(l.inUse) - 1
+		l.inUse[i] = l.inUse[last]
+		l.inUse[last] = nil
+		l.inUse = l.inUse[:last]
 	}
-	const most = 16
-	for looks := 0; l.free < r.size; {
-		if other := l.racks[l.hand]; other != nil && other != r && other.slots > 0 {
-			l.removeSlot(other)
-			continue
-		}
-		if looks++; looks == most {
-			return false
-		}
-		if l.hand++; l.hand == len(l.racks) {
-			l.hand = 0
-		}
-	}
-	return true
+	l.removeSlot(r)
 }
 
-// removeSlot takes a slot from r, an empty one if there is one.
+// removeSlot takes a slot from r, an empty one if there is one, and gives the
+// parent what was in it. A header that is not as it was at Put was changed since,
+// which is misuse: it may stand for a buffer that is in use, and is left alone.
 func (l *Local) removeSlot(r *rack) {
 	var b *[]byte
 	if r.full() {
@@ -98,16 +110,20 @@ func (l *Local) removeSlot(r *rack) {
 	}
 	l.free += r.size
 	r.slots--
-	if last := len(r.more) - 1; last < 0 {
+	switch last := len(r.more) - 1; {
+	case last < 0:
 		r.keeps = -1
-	} else {
-		if r.n > last { // then it is the top that is empty
-			r.top, r.n = r.more[last], last
-			r.more[last] = nil
-		}
+	case last < r.n: // then it is the top that is empty
+		r.top, r.n = r.more[last], last
+		r.more[last] = nil
+		fallthrough
+	default:
 		r.more = r.more[:last]
+		if last == 0 && cap(r.more) > moreSlots {
+			r.more = nil
+		}
 	}
-	if b != nil {
+	if b != nil && cap(*b) == r.size {
 		l.parent.Put(b)
 	}
 }

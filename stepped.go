@@ -44,8 +44,6 @@ func NewStepped(min, max, steps int, opts ...Option) (*Stepped, error) {
 		return nil, fmt.Errorf("bufpool: smallest tier %d is too small for %d steps to its double", min, steps)
 	case min > max:
 		return nil, fmt.Errorf("bufpool: smallest tier %d is above the largest, %d", min, max)
-	case max > maxSize:
-		return nil, fmt.Errorf("bufpool: tier size %d is above %d", max, maxSize)
 	}
 	sizes := []int{min}
 	for size := min; size < max; size *= 2 {

@@ -44,7 +44,7 @@ func run(args []string, stderr io.Writer) error {
 		samples  = flags.Int("samples", 10, "take `n` samples of each row")
 		only     = flags.String("run", "", "run only scenarios whose name matches `regexp`")
 		pools    = flags.String("pools", "", "measure only pools whose name matches `regexp`, and W")
-		requests = flags.Int("requests", 0, "serve `n` requests in each sample of Traffic; 0 for half a second's")
+		requests = flags.Int("requests", 0, "serve `n` requests in each sample of Traffic; 0 for a quarter of a second's")
 		redraw   = flags.Bool("redraw", false, "measure nothing: make tables and charts of the results that are there")
 		dists    []string
 	)

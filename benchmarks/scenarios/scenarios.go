@@ -21,7 +21,7 @@ type Run struct {
 	Only          *regexp.Regexp  // scenarios to run, by name; nil for all
 	Pools         *regexp.Regexp  // pools to run, and W; nil for all
 	Distributions []*Distribution // for Traffic
-	Requests      int             // of one sample of Traffic; 0 for as many as take about half a second
+	Requests      int             // of one sample of Traffic; 0 for as many as take about a quarter of a second
 	Out           io.Writer       // the results
 	Progress      func(scenario string)
 }
@@ -370,12 +370,12 @@ func (r *Run) traffic(name string) error {
 		if requests == 0 {
 			const trial = 1 << 14
 			took := cs[0].new(0).serve(d.Sizes(trial)).took
-			requests = max(trial, int(trial*float64(500*time.Millisecond)/float64(took)))
+			requests = max(trial, int(trial*float64(250*time.Millisecond)/float64(took)))
 		}
 		sizes := d.Sizes(requests)
 		largest := slices.Max(sizes)
 		rnd := rand.New(rand.NewPCG(5, 6))
-		for range r.Samples {
+		for range 2 * r.Samples { // they are short, and scatter more than the others
 			// What one leaves behind, the next one finds: memory that is there
 			// already, or is not. So the order changes.
 			rnd.Shuffle(len(cs), func(i, j int) { cs[i], cs[j] = cs[j], cs[i] })
