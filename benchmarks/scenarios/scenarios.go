@@ -366,11 +366,13 @@ func (r *Run) held(name string) error {
 func (r *Run) traffic(name string) error {
 	cs := r.contenders(func(c contender) bool { return c.oneSize })
 	for _, d := range r.Distributions {
+		const target = 250 * time.Millisecond
+		fewer := map[string]int{}
 		requests := r.Requests
 		if requests == 0 {
 			const trial = 1 << 14
 			took := cs[0].new(0).serve(d.Sizes(trial)).took
-			requests = max(trial, int(trial*float64(250*time.Millisecond)/float64(took)))
+			requests = max(trial, int(trial*float64(target)/float64(took)))
 		}
 		sizes := d.Sizes(requests)
 		largest := slices.Max(sizes)
@@ -380,7 +382,14 @@ func (r *Run) traffic(name string) error {
 			// already, or is not. So the order changes.
 			rnd.Shuffle(len(cs), func(i, j int) { cs[i], cs[j] = cs[j], cs[i] })
 			for _, c := range cs {
-				s := c.new(largest).serve(sizes)
+				mine := sizes
+				if n := fewer[c.name]; n > 0 {
+					mine = sizes[:n]
+				}
+				s := c.new(largest).serve(mine)
+				if s.took > 4*target { // from now on it serves fewer, for the others' sake
+					fewer[c.name] = max(workers, int(float64(len(mine))*float64(target)/float64(s.took)))
+				}
 				_, err := fmt.Fprintf(r.Out, "Benchmark%s/dist=%s/pool=%s-%d %d %.5g req/s %.4g misses/1000 %.4g lent/asked"+
 					" %.4g heap-mean-B %.4g heap-peak-B %.4g idle-B %d GCs\n",
 					name, d.Name, c.name, runtime.GOMAXPROCS(0), s.requests,
