@@ -58,7 +58,7 @@ type linearTicks []prefix
 func (units linearTicks) Ticks(low, high float64) []plot.Tick {
 	var ticks []plot.Tick
 	unit := unitOf(high, units).size
-	step := niceStep((high-low)/unit/5) * unit
+	step := niceStep((high-low)/unit/4) * unit
 	// Counting in integers keeps the marks from drifting.
 	for i := int(math.Ceil(low / step)); float64(i)*step <= high; i++ {
 		v := float64(i) * step
@@ -93,6 +93,21 @@ func (units logTicks) Ticks(low, high float64) []plot.Tick {
 				ticks = append(ticks, plot.Tick{Value: math.Log10(v), Label: scaledShort(v, units)})
 			}
 		}
+	}
+	return ticks
+}
+
+// barTicks are logTicks for bars that start at a least value instead of 0.
+type barTicks struct {
+	least float64
+	units logTicks
+}
+
+func (t barTicks) Ticks(low, high float64) []plot.Tick {
+	start := math.Log10(t.least)
+	ticks := t.units.Ticks(low+start, high+start)
+	for i := range ticks {
+		ticks[i].Value -= start
 	}
 	return ticks
 }

@@ -62,10 +62,10 @@ func (r *Results) figures() []*figure {
 	figures = append(figures,
 		barFigure(s, "traffic-heap",
 			"Heap: mean (bar, first number) and peak (mark, second), less is better",
-			unitHeapMean, unitHeapPeak, byteSizes),
+			unitHeapMean, unitHeapPeak, byteSizes, 0),
 		barFigure(s, "traffic-misses",
-			"Misses per 1000 requests, less is better",
-			unitMisses, "", numbers),
+			"Misses per 1000 requests, log scale, less is better",
+			unitMisses, "", numbers, 0.01),
 		tradeoffFigure(s))
 	return slices.DeleteFunc(figures, func(f *figure) bool { return len(f.panels) == 0 })
 }
@@ -134,12 +134,13 @@ func sizeLabel(c *column) string {
 
 // barFigure has a panel for each distribution, with a bar for each pool, the
 // shortest on top. The unit of the mark may be empty.
-func barFigure(s *scenario, name, title, unit, markUnit string, units []prefix) *figure {
+// The bars start at 0, or are logarithmic and start at the least value.
+func barFigure(s *scenario, name, title, unit, markUnit string, units []prefix, least float64) *figure {
 	var panels []*plot.Plot
 	rows := 0
 	var all []*bars
 	for _, c := range s.columns {
-		b := &bars{units: units}
+		b := &bars{units: units, least: least}
 		for _, pool := range c.sorted(s.pools, unit, false) {
 			v, ok := c.median(pool, unit)
 			if !ok {
@@ -161,6 +162,9 @@ func barFigure(s *scenario, name, title, unit, markUnit string, units []prefix) 
 		p := newPlot()
 		p.Title.Text = c.title()
 		p.X.Tick.Marker = linearTicks(units)
+		if least > 0 {
+			p.X.Tick.Marker = barTicks{least, units}
+		}
 		p.Y.Tick.Marker = plot.ConstantTicks{}
 		p.Y.LineStyle.Width = 0
 		p.Y.Padding = 0

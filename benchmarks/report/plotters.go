@@ -136,6 +136,15 @@ type bars struct {
 	rows   []bar
 	height int // rows to leave room for
 	units  []prefix
+	least  float64 // where bars of logarithmic length start; 0 for linear ones
+}
+
+// length is that of a bar, on the axis.
+func (b *bars) length(v float64) float64 {
+	if b.least == 0 {
+		return v
+	}
+	return max(0, math.Log10(v/b.least))
 }
 
 type bar struct {
@@ -148,7 +157,7 @@ type bar struct {
 
 func (b *bars) DataRange() (xmin, xmax, ymin, ymax float64) {
 	for _, r := range b.rows {
-		xmax = max(xmax, r.value, r.mark)
+		xmax = max(xmax, b.length(r.value), b.length(r.mark))
 	}
 	if xmax == 0 {
 		xmax = 1
@@ -185,14 +194,14 @@ func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 		mid := y(float64(b.height-i) - 0.5)
 		half := (y(1) - y(0)) * 0.34
 		c.FillPolygon(r.color, []vg.Point{
-			{X: x(0), Y: mid - half}, {X: x(r.value), Y: mid - half},
-			{X: x(r.value), Y: mid + half}, {X: x(0), Y: mid + half},
+			{X: x(0), Y: mid - half}, {X: x(b.length(r.value)), Y: mid - half},
+			{X: x(b.length(r.value)), Y: mid + half}, {X: x(0), Y: mid + half},
 		})
 		if r.mark > 0 {
 			thin := draw.LineStyle{Color: r.color, Width: 0.8}
-			c.StrokeLine2(thin, x(r.value), mid, x(r.mark), mid)
+			c.StrokeLine2(thin, x(b.length(r.value)), mid, x(b.length(r.mark)), mid)
 			thick := draw.LineStyle{Color: black, Width: 1.6}
-			c.StrokeLine2(thick, x(r.mark), mid-half-0.5, x(r.mark), mid+half+0.5)
+			c.StrokeLine2(thick, x(b.length(r.mark)), mid-half-0.5, x(b.length(r.mark)), mid+half+0.5)
 		}
 		ink := grey
 		if r.ours {
