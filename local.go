@@ -20,9 +20,9 @@ import (
 // it: that is at most the limit, for as long as the Local lives. Call
 // [Local.Flush] before a long wait and at the end. Of a Local that is dropped
 // without it, the buffers are garbage, which harms nobody. Beside the limit, the
-// Local takes 448 bytes, 16 for each tier of its parent, 64 or 128 for
-// each that it was used for, and what each idle buffer has beside its bytes: a slice
-// header and up to two pointers.
+// Local takes 448 bytes, 16 for each tier of its parent, 64 or 128 for each that it
+// was used for, and what each idle buffer has beside its bytes: a slice header and
+// up to two pointers.
 //
 // It keeps only capacities that its parent says are its tiers, with a method
 // Sizes() []int as all pools of this package have. Over a parent that does not say,
