@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,9 @@ type point struct {
 	size     float64
 	fraction float64 // of the messages that are no larger
 }
+
+// most bounds the sizes, far below what an int holds.
+const most = min(1<<40, math.MaxInt/2)
 
 // ReadDistribution reads a CSV file with a header line and the columns size_bytes
 // and cumulative_fraction, both ascending. Its errors name the file and the line.
@@ -56,8 +60,8 @@ func ReadDistribution(r io.Reader, name, file string) (*Distribution, error) {
 			last = d.points[n-1]
 		}
 		switch {
-		case errs[0] != nil || !(p.size >= last.size && p.size <= 1<<40):
-			return nil, fmt.Errorf("%s:%d: size %s, want a number from %g to 2⁴⁰", file, line, row[0], last.size)
+		case errs[0] != nil || !(p.size >= last.size && p.size <= most):
+			return nil, fmt.Errorf("%s:%d: size %s, want a number from %g to %d", file, line, row[0], last.size, most)
 		case errs[1] != nil || !(p.fraction >= last.fraction && p.fraction <= 1):
 			return nil, fmt.Errorf("%s:%d: fraction %s, want a number from %g to 1", file, line, row[1], last.fraction)
 		}
