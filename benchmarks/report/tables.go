@@ -22,7 +22,7 @@ var captions = map[string]string{
 	"Handoff":    "Gets on one goroutine and Puts on another, in batches of 64.",
 	"CPUs":       "Throughput of two goroutines on two processors by that of one on one. The control does arithmetic: the machine gives no more.",
 	"AfterGC":    "16 Gets and Puts, four times, right after a garbage collection.",
-	"Oversize":   "Get and Put of more bytes than any pool's largest tier, of those that have one.",
+	"Oversize":   "Get and Put of more bytes than any pool's largest tier, of those that have one. Ours allocate each time; who is faster keeps any size, or does not clear.",
 	"Foreign":    "Put of buffers that the pool did not lend, and of a capacity that is no tier's.",
 	"Miss":       "Get without Put, so that each allocates; what the collector has to do then is not counted.",
 	"SharedLine": "Get and Put on two processors at once, each of one buffer; the two were allocated one after the other.",

@@ -268,8 +268,8 @@ func (r *Run) once(name string, size, operations int, cs []contender, prepare fu
 			bs[i] = c.new(size)
 		}
 		for range perSample {
-			for i, b := range bs {
-				f := prepare(b)
+			for _, i := range rand.Perm(len(bs)) { // nobody always follows the same one
+				f := prepare(bs[i])
 				start := time.Now()
 				f()
 				took[i] = append(took[i], float64(time.Since(start))/float64(operations))
@@ -287,12 +287,15 @@ func (r *Run) once(name string, size, operations int, cs []contender, prepare fu
 }
 
 // oversize asks for more than the largest tier of any pool that has one. Pools of
-// one size are out of it.
+// one size are out of it. Each has a collection first, which idle buffers survive.
 func (r *Run) oversize(name string) error {
 	const size = 17 << 20
 	cs := r.contenders(func(c contender) bool { return c.oneSize })
 	return r.once(fmt.Sprintf("%s/size=%d", name, size), 16<<20, 1, cs,
-		func(b bench) func() { return func() { b.getPut(size, 1) } })
+		func(b bench) func() {
+			runtime.GC() // what others allocated is there for all, to be cleared
+			return func() { b.getPut(size, 1) }
+		})
 }
 
 func (r *Run) foreign(name string) error {
