@@ -105,14 +105,18 @@ func (x *headers) add(r *record) {
 
 func (x *headers) remove(r *record) { x.index.remove(r.header, r) }
 
-// find returns the record of a header that is at that address, or was there, or nil.
-func (x *headers) find(at uintptr) *record {
+// find returns the record and the loan whose header b is, or nil. Where b is, others
+// may have been before, whose records are about to go.
+func (x *headers) find(b *[]byte) (*record, *loan) {
+	at := headerAt(b)
 	for n := x.first(at); n != nil; n = n.next {
 		if n.key == at {
-			return n.record
+			if l := n.record.loanAt(b); l != nil {
+				return n.record, l
+			}
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // ranges is an index of arrays: it finds the record of the array that an address

@@ -90,7 +90,7 @@ func (p *Pool) track(b *[]byte, length int) *[]byte {
 	p.clear.revoke()
 	r.tail = tailFill(l.array[length:])
 	if p.config.profile {
-		profile.Add(r, 2)
+		profile.Add(r, 3)
 	}
 	runtime.AddCleanup(l, forget, r)
 	if wrong {
@@ -143,11 +143,9 @@ func (p *Pool) unindexArray(r *record) {
 //go:noinline
 func (p *Pool) put(buf *[]byte) {
 	s, now := *buf, p.clear.now()
-	if r := p.headers.find(headerAt(buf)); r != nil {
-		if l := r.loanAt(buf); l != nil {
-			p.end(r, l, s, callers(2))
-			return
-		}
+	if r, l := p.headers.find(buf); r != nil {
+		p.end(r, l, s, callers(2))
+		return
 	}
 	// Who else finds nothing here is right: what is tracked later is not buf's.
 	if !p.strict.Load() && p.arrays.find(arrayAt(s), nil) == nil {
