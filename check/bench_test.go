@@ -3,6 +3,7 @@ package check_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/bufpool/bufpool"
 	"github.com/bufpool/bufpool/check"
@@ -23,15 +24,17 @@ func checked(opts ...check.Option) func() bufpool.BufferPool {
 	return func() bufpool.BufferPool { return bufpool.Must(check.New(parent(), opts...)) }
 }
 
-// modes are read from a table of interfaces, so that no call is devirtualised.
+// modes are read from a table of interfaces, so that no call is devirtualised. share
+// is how many operations a turn has, as a share of the unchecked pool's.
 var modes = []struct {
-	name string
-	new  func() bufpool.BufferPool
+	name  string
+	share int
+	new   func() bufpool.BufferPool
 }{
-	{"unchecked", parent},
-	{"wrapper", func() bufpool.BufferPool { return &wrapper{parent()} }},
-	{"off", checked(check.WithSample(0))},
-	{"wasOn", func() bufpool.BufferPool {
+	{"unchecked", 1, parent},
+	{"wrapper", 1, func() bufpool.BufferPool { return &wrapper{parent()} }},
+	{"off", 1, checked(check.WithSample(0))},
+	{"wasOn", 1, func() bufpool.BufferPool {
 		p := bufpool.Must(check.New(parent()))
 		for range 1000 {
 			p.Put(p.Get(4096))
@@ -41,10 +44,11 @@ var modes = []struct {
 		}
 		return p
 	}},
-	{"sample1000", checked(check.WithSample(1000))},
-	{"sample100", checked(check.WithSample(100))},
-	{"full", checked()},
-	{"fullNoQuarantine", checked(check.WithQuarantine(0))},
+	{"sample1000", 1, checked(check.WithSample(1000), check.WithQuarantine(1<<20))},
+	{"sample1000noProfile", 1, checked(check.WithSample(1000), check.WithQuarantine(1<<20), check.WithoutProfile())},
+	{"sample10000", 1, checked(check.WithSample(10_000), check.WithQuarantine(1<<20))},
+	{"full", 100, checked()},
+	{"fullNoQuarantine", 100, checked(check.WithQuarantine(0))},
 }
 
 // BenchmarkGetPut is what one Get and Put cost in each mode.
@@ -63,14 +67,16 @@ func BenchmarkGetPut(b *testing.B) {
 }
 
 // BenchmarkRatio is what that is by the unchecked pool's, in turns.
+//
+//	go test -run '^$' -bench Ratio -benchtime 100x ./check
 func BenchmarkRatio(b *testing.B) {
 	for _, size := range []int{200, 4096, 1 << 20} {
-		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
+		b.Run(fmt.Sprintf("op=getput/size=%d", size), func(b *testing.B) {
 			var fs []func(int)
-			for _, mode := range modes[:6] {
+			for _, mode := range modes {
 				p := mode.new()
 				fs = append(fs, func(times int) {
-					for range times {
+					for range times / mode.share {
 						p.Put(p.Get(size))
 					}
 				})
@@ -78,8 +84,10 @@ func BenchmarkRatio(b *testing.B) {
 			ratios := turns.Ratios{}
 			for b.Loop() {
 				took := turns.Run(1, 20_000, fs...)
-				for i, mode := range modes[1:6] {
-					ratios.Add(mode.name+"/unchecked", took[i+1], took[0])
+				for i, mode := range modes {
+					if i > 0 {
+						ratios.Add(mode.name+"/unchecked", took[i]*time.Duration(mode.share), took[0])
+					}
 				}
 			}
 			ratios.Report(b.ReportMetric)

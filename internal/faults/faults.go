@@ -144,7 +144,7 @@ var circumstances = []circumstance{
 	{"after 1000 others", func(p *check.Pool) func(func()) {
 		return func(act func()) {
 			for range 1000 {
-				p.Put(p.Get(rand.IntN(20_000)))
+				p.Put(p.Get(rand.IntN(1000)))
 			}
 			act()
 		}
@@ -159,12 +159,18 @@ var circumstances = []circumstance{
 	}},
 }
 
+// Parent is a pool to check, with one of its tiers, and its largest.
+type Parent struct {
+	New           func() bufpool.BufferPool
+	Tier, Largest int
+}
+
 // Matrix has every fault committed under every circumstance with buffers of 1 byte,
 // of a tier less one byte, of a tier, and above the largest tier, of each parent.
 // wrong is called for every one that is not reported once, as what it is, with stacks
 // that name who did it. Matrix returns a table of how many of those that can exist
 // were reported.
-func Matrix(parents []func() bufpool.BufferPool, tier, largest int, wrong func(format string, args ...any)) string {
+func Matrix(parents []Parent, wrong func(format string, args ...any)) string {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 1, ' ', 0)
 	fmt.Fprint(w, "| fault\t")
@@ -178,13 +184,13 @@ func Matrix(parents []func() bufpool.BufferPool, tier, largest int, wrong func(f
 		for _, c := range circumstances {
 			can, did := 0, 0
 			for _, parent := range parents {
-				for _, length := range []int{1, tier - 1, tier, largest + 1} {
-					possible, err := commit(f, c, parent(), length)
+				for _, length := range []int{1, parent.Tier - 1, parent.Tier, parent.Largest + 1} {
+					possible, err := commit(f, c, parent.New(), length)
 					if possible {
 						can++
 					}
 					if err != nil {
-						wrong("%s, %s, %d bytes of %T: %v", f.name, c.name, length, parent(), err)
+						wrong("%s, %s, %d bytes of %T: %v", f.name, c.name, length, parent.New(), err)
 					} else if possible {
 						did++
 					}
