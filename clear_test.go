@@ -22,7 +22,7 @@ func isZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 
 func TestClearOnPut(t *testing.T) {
 	for _, k := range kinds() {
-		p := k.new(bufpool.WithClear(bufpool.ClearOnPut))
+		p := k.checked(bufpool.WithClear(bufpool.ClearOnPut))
 		sizes := p.Sizes()
 		largest := sizes[len(sizes)-1]
 		for _, n := range append(sizes, largest+1) {
@@ -55,7 +55,7 @@ func TestClearOnPut(t *testing.T) {
 
 func TestClearOnGet(t *testing.T) {
 	for _, k := range kinds() {
-		p := k.new(bufpool.WithClear(bufpool.ClearOnGet))
+		p := k.checked(bufpool.WithClear(bufpool.ClearOnGet))
 		n := 1 // the shortest length that the tier serves
 		for _, size := range p.Sizes() {
 			dirty := false
@@ -96,7 +96,7 @@ func isDirty(p bufpool.BufferPool) bool {
 func TestClearNeverIsTheDefault(t *testing.T) {
 	for _, opts := range [][]bufpool.Option{nil, {bufpool.WithClear(bufpool.ClearNever)}} {
 		for _, k := range kinds() {
-			if p := k.new(opts...); slices.Max(p.Sizes()) >= 300 && !isDirty(p) {
+			if p := k.checked(opts...); slices.Max(p.Sizes()) >= 300 && !isDirty(p) {
 				t.Errorf("%s clears", k.name)
 			}
 		}

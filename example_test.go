@@ -5,10 +5,25 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"testing"
 
 	"github.com/bufpool/bufpool"
 	"github.com/bufpool/bufpool/bufpooltest"
+	"github.com/bufpool/bufpool/internal/pooltest"
 )
+
+// Those that use the default pool, once more with one that fails t: what is shown must
+// be right.
+func TestExamplesUseTheDefaultPoolWell(t *testing.T) {
+	if !pooltest.Checked() {
+		t.Skip("for the second pass")
+	}
+	defer bufpool.SetDefault(pooltest.Check(t, bufpool.Default()))()
+	Example()
+	ExampleGrow()
+	ExampleReadN()
+	ExampleNewLocal()
+}
 
 func Example() {
 	b := bufpool.Get(11) // len(*b) is 11, the contents are arbitrary

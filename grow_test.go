@@ -29,8 +29,8 @@ func (p poison) Get(n int) *[]byte {
 	return b
 }
 
-func newBalanced() *balance.Pool {
-	return balance.New(poison{bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))})
+func newBalanced(t testing.TB) *balance.Pool {
+	return pooltest.NewBalance(t, poison{bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))})
 }
 
 func TestGrow(t *testing.T) {
@@ -39,7 +39,7 @@ func TestGrow(t *testing.T) {
 		bufpool.Must(bufpool.NewTiered([]int{1000, 5000, 70000, 2 << 20})),
 		bufpool.Nop{}, // a double with exact sizes
 	} {
-		p := balance.New(poison{base})
+		p := pooltest.NewBalance(t, poison{base})
 		rnd := rand.New(rand.NewPCG(1, 2))
 		b := p.Get(1)
 		*b = (*b)[:0]
@@ -76,7 +76,7 @@ func TestGrow(t *testing.T) {
 }
 
 func TestGrowPreservesTheLength(t *testing.T) {
-	p := newBalanced()
+	p := newBalanced(t)
 	for range 1000 {
 		n := rand.IntN(5000)
 		b := p.Get(n)
@@ -94,7 +94,7 @@ func TestGrowPreservesTheLength(t *testing.T) {
 }
 
 func TestGrowEdges(t *testing.T) {
-	p := newBalanced()
+	p := newBalanced(t)
 	b := bufpool.Grow(p, nil, 300)
 	if len(*b) != 0 || cap(*b) != 512 {
 		t.Errorf("of nil: length %d, capacity %d", len(*b), cap(*b))
@@ -168,7 +168,7 @@ func TestReadNIsReadFull(t *testing.T) {
 	for i := range data {
 		data[i] = byte(i>>16 ^ i>>8 ^ i)
 	}
-	p := newBalanced()
+	p := newBalanced(t)
 	for name, wrap := range readers {
 		for _, there := range []int{0, 1, 9999, 10_000, 10_001, 128 << 10, 128<<10 + 1, 2<<20 - 52, 3 << 20} {
 			if name == "one byte" && there > 1<<20 {
@@ -208,7 +208,7 @@ func TestReadNFailingAfterEveryByte(t *testing.T) {
 	const n = 300
 	data := make([]byte, n)
 	for _, base := range []bufpool.BufferPool{bufpool.Default(), bufpool.Nop{}} {
-		p := balance.New(base)
+		p := pooltest.NewBalance(t, base)
 		for k := range n {
 			r := io.MultiReader(bytes.NewReader(data[:k]), iotest.ErrReader(errBroken))
 			if _, err := bufpool.ReadN(p, r, n, 52); err != errBroken {
@@ -329,7 +329,7 @@ func (i *idle) Read(p []byte) (int, error) {
 }
 
 func TestReadNGivesUpAtTheHundredthEmptyRead(t *testing.T) {
-	p := newBalanced()
+	p := newBalanced(t)
 	some := func(p []byte) (int, error) { return len(p), nil }
 	for _, test := range []struct {
 		times int
@@ -360,7 +360,7 @@ func TestReadNGivesUpAtTheHundredthEmptyRead(t *testing.T) {
 }
 
 func TestReadNBadLengths(t *testing.T) {
-	p := newBalanced()
+	p := newBalanced(t)
 	untouched := iotest.ErrReader(errors.New("was read"))
 	for _, n := range []int64{-1, math.MinInt64, -20008899456} {
 		_, err := bufpool.ReadN(p, untouched, n, 0)
@@ -384,7 +384,7 @@ type badReader func(p []byte) (int, error)
 func (f badReader) Read(p []byte) (int, error) { return f(p) }
 
 func TestReadNBadReaders(t *testing.T) {
-	p := newBalanced()
+	p := newBalanced(t)
 	for name, test := range map[string]struct {
 		r    badReader
 		want string
@@ -414,7 +414,7 @@ func TestReadNBadReaders(t *testing.T) {
 // One thousand peers announce a gigabyte and then say nothing.
 func TestReadNOfStalledPeers(t *testing.T) {
 	const peers = 1000
-	p := bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))
+	p := pooltest.Check(t, bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20))))
 	release := make(chan struct{})
 	var waiting, done sync.WaitGroup
 	before := pooltest.Heap()

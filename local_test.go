@@ -14,6 +14,7 @@ import (
 	"weak"
 
 	"github.com/bufpool/bufpool"
+	"github.com/bufpool/bufpool/check"
 	"github.com/bufpool/bufpool/internal/balance"
 	"github.com/bufpool/bufpool/internal/pooltest"
 )
@@ -22,6 +23,7 @@ import (
 type user struct {
 	t      *testing.T
 	local  *bufpool.Local
+	pool   bufpool.BufferPool // the Local, in the second pass through check
 	parent *balance.Pool
 	limit  int
 	held   []*[]byte
@@ -30,7 +32,9 @@ type user struct {
 
 func newUser(t *testing.T, parent bufpool.BufferPool, limit int) *user {
 	counted := balance.New(parent)
-	return &user{t: t, local: bufpool.NewLocal(counted, limit), parent: counted, limit: limit}
+	local := bufpool.NewLocal(counted, limit)
+	pool := pooltest.Check(t, local, check.WithQuarantine(0)) // which would keep back what is to be idle
+	return &user{t: t, local: local, pool: pool, parent: counted, limit: limit}
 }
 
 func (u *user) idle() int { return int(u.parent.Counts().Lent) - u.bytes }
@@ -50,7 +54,7 @@ func (u *user) get(n int) {
 			want = sizes[i]
 		}
 	}
-	b := u.local.Get(n)
+	b := u.pool.Get(n)
 	if b == nil || len(*b) != n || cap(*b) != want {
 		u.t.Fatalf("Get(%d): length %d, capacity %d, want %d", n, len(*b), cap(*b), want)
 	}
@@ -65,7 +69,7 @@ func (u *user) put(i int) {
 	u.held = slices.Delete(u.held, i, i+1)
 	u.bytes -= cap(*b)
 	what := fmt.Sprintf("Put of a capacity of %d", cap(*b))
-	u.local.Put(b)
+	u.pool.Put(b)
 	u.check(what)
 }
 
@@ -611,6 +615,7 @@ func TestLocalMakesRoom(t *testing.T) {
 		if got := u.parent.Counts().Puts - before; got != 0 {
 			t.Errorf("%d Puts to the parent, though a slot was empty", got)
 		}
+		u.finish()
 	})
 }
 

@@ -124,6 +124,7 @@ func (l *Local) removeSlot(r *rack) {
 		}
 	}
 	if b != nil && cap(*b) == r.size {
+		*b = (*b)[:0] // how long it was when it was put says nothing of its users before
 		l.parent.Put(b)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bufpool/bufpool"
+	"github.com/bufpool/bufpool/check"
 	"github.com/bufpool/bufpool/internal/pooltest"
 )
 
@@ -174,7 +175,7 @@ func TestHoppingProcessorsIsBounded(t *testing.T) {
 
 // Azure/adx-mon#212: a shared pool drifts to its largest size.
 func TestMixedTrafficKeepsSmallBuffersSmall(t *testing.T) {
-	p := bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))
+	p := pooltest.Check(t, bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20))))
 	var wg sync.WaitGroup
 	for seed := range uint64(8) {
 		wg.Go(func() {
@@ -198,9 +199,10 @@ func TestMixedTrafficKeepsSmallBuffersSmall(t *testing.T) {
 // pquerna/ffjson#111 and others: the pool works and never hits.
 func TestEveryLengthOfATierComesBack(t *testing.T) {
 	for _, k := range kinds() {
-		p := k.new()
+		tiers := k.new()
+		p := pooltest.Check(t, tiers, check.WithQuarantine(0)) // it is to come back at once
 		below := 0
-		for _, size := range p.Sizes() {
+		for _, size := range tiers.Sizes() {
 			for _, n := range []int{below + 1, (below + 1 + size) / 2, size} {
 				back := false
 				for range 50 {

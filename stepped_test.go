@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bufpool/bufpool"
+	"github.com/bufpool/bufpool/internal/pooltest"
 )
 
 func TestSteppedSizes(t *testing.T) {
@@ -40,6 +41,7 @@ func TestSteppedServesTheSmallestThatHolds(t *testing.T) {
 	} {
 		sizes := p.Sizes()
 		steps := slices.Index(sizes, 2*sizes[0])
+		p := pooltest.Check(t, p)
 		for n := range sizes[len(sizes)-1] + 1 {
 			b := p.Get(n)
 			i, _ := slices.BinarySearch(sizes, n)

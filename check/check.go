@@ -2,6 +2,7 @@ package check
 
 import (
 	"errors"
+	"reflect"
 	"sync"
 	"sync/atomic"
 
@@ -16,7 +17,8 @@ type Pool struct {
 	sampler
 
 	// watch is not 0 if any Put may have to do with a buffer that is tracked: the
-	// number of headers there are, plus always for a strict Pool.
+	// number of records whose loan is not collected or that are held, plus always
+	// for a strict Pool.
 	watch atomic.Int64
 
 	// strict says that this Pool has tracked every buffer since it was built, and
@@ -51,7 +53,7 @@ func New(parent bufpool.BufferPool, opts ...Option) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if parent == nil {
+	if v := reflect.ValueOf(parent); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, errors.New("check: nil parent")
 	}
 	p := &Pool{parent: parent, config: c}

@@ -322,7 +322,7 @@ func TestPoison(t *testing.T) {
 func TestQuarantine(t *testing.T) {
 	pooltest.Exactly(t)
 	s := new(stack)
-	p, n := noting(s, check.WithQuarantine(10*(4096+1024)))
+	p, _ := noting(s, check.WithQuarantine(10*(4096+1024)))
 	var put []*byte
 	for i := range 100 {
 		b := p.Get(100)
@@ -341,7 +341,7 @@ func TestQuarantine(t *testing.T) {
 		t.Errorf("after Flush the parent has %d idle, want 11", len(s.free))
 	}
 	// One that does not fit by itself does not empty it.
-	p, n = noting(s, check.WithQuarantine(10_000))
+	p, n := noting(s, check.WithQuarantine(10_000))
 	b := p.Get(100)
 	alias := *b
 	p.Put(b)
@@ -671,7 +671,6 @@ func TestLog(t *testing.T) {
 	defer slog.SetDefault(before)
 	text.Reset()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&text, nil)))
-	p, _ = noting(parent())
 	check.Log(nil)(check.Violation{Kind: check.Leak, Offset: -1})
 	if !strings.Contains(text.String(), "kind=leak") {
 		t.Error(text.String())

@@ -56,9 +56,10 @@
 // # Overrun and append
 //
 // Who appends to *b and puts back what append returned may write up to the
-// capacity. Who appends but puts back the old length wrote beyond it, as far as can
-// be told. Of a buffer put back at length 0, which is how many reset one, nothing
-// can be told, and nothing is. [WithIgnore] leaves out [Overrun] altogether.
+// capacity. Who puts back the old length wrote beyond it, as far as can be told: so
+// does who made *b longer and then shorter again. Of a buffer put back at length 0,
+// which is how many reset one, nothing can be told, and nothing is: do that, or let
+// [WithIgnore] leave out [Overrun] altogether.
 //
 // The package imports neither testing nor net/http.
 package check

@@ -44,7 +44,7 @@ func (p *Pool) conclude() []string {
 	p.collecting, p.collected = false, nil
 	var lent []Violation
 	for r := range p.lent.all {
-		if !r.blamed {
+		if !r.blamed && !slices.Contains(p.config.ignored, Leak) {
 			r.blamed = true // and is no leak later
 			lent = append(lent, r.violation(Leak, nil))
 		}

@@ -10,7 +10,8 @@ import (
 // the pool's lock.
 //
 // It is a hash table of lists whose nodes never change: taking one out copies
-// those before it. Readers see a table as it is, or as it was a moment ago.
+// those before it, in whatever order. Readers see a table as it is, or as it was a
+// moment ago.
 type index struct {
 	table atomic.Pointer[[]atomic.Pointer[node]] // a power of two of them
 	nodes int
@@ -98,10 +99,7 @@ func (x *index) remove(key uintptr, r *record) {
 // headers is an index of the headers that were lent.
 type headers struct{ index }
 
-func (x *headers) add(r *record) {
-	r.node = node{key: r.header, record: r}
-	x.index.add(&r.node)
-}
+func (x *headers) add(r *record) { x.index.add(&node{key: r.header, record: r}) }
 
 func (x *headers) remove(r *record) { x.index.remove(r.header, r) }
 

@@ -84,8 +84,9 @@ func WithIgnore(kinds ...Kind) Option {
 // default is 16 MiB.
 //
 // With 0 every buffer goes to the parent at once. It is then checked when it is
-// lent next, which takes a full check that has been on since it was built, and a
-// parent that nobody else uses: what others write, they would be blamed for.
+// lent next, if its header was not collected by then, by a full check that has been
+// on since it was built. That takes a parent that nobody else uses: what others
+// write to it, who had it before would be blamed for.
 func WithQuarantine(bytes int64) Option {
 	return option(func(c *config) error {
 		if bytes < 0 {

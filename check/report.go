@@ -62,7 +62,11 @@ func Log(logger *slog.Logger) func(Violation) {
 }
 
 // Flush checks all buffers that are in quarantine and gives them to the parent.
-func (p *Pool) Flush() { p.report(p.release(-1, callers(1))...) }
+func (p *Pool) Flush() {
+	var vs []Violation
+	defer func() { p.report(vs...) }()
+	p.release(-1, callers(1), &vs)
+}
 
 // Verify checks the buffers that are in quarantine for writes after Put, without
 // waiting for their turn. It reports those that it finds, which leave the

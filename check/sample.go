@@ -28,8 +28,10 @@ func (s *sampler) cell(b *[]byte) *atomic.Int32 {
 
 // draw begins a new count: of n-1 on average, where one in n is tracked.
 func (s *sampler) draw(b *[]byte) {
-	n := max(1, s.every.Load())
-	s.cell(b).Store(rand.Int32N(2*n - 1))
+	for n := int32(0); n != s.every.Load(); { // again if it was changed meanwhile
+		n = s.every.Load()
+		s.cell(b).Store(rand.Int32N(2*max(n, 1) - 1))
+	}
 }
 
 func (s *sampler) set(n int) {
@@ -67,7 +69,7 @@ func (p *Pool) notStrict() {
 	}
 	p.watch.Add(-always)
 	for _, r := range p.headers.all() {
-		if r.state == past {
+		if r.state == idle {
 			p.unindexArray(r)
 		}
 	}

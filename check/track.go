@@ -35,15 +35,15 @@ type record struct {
 	returned  *[]byte // while held: the parent's header
 
 	before, after *record // in the list of what is lent
-	node          node    // in the index of headers
 }
 
 type state uint8
 
 const (
-	lent state = iota
-	held       // put back, but not yet given to the parent
-	past       // given to the parent, or to nobody
+	lent    state = iota
+	held          // put back, but not yet given to the parent
+	idle          // given to the parent
+	dropped       // given to nobody
 )
 
 // size returns the capacity.
@@ -70,32 +70,31 @@ func (p *Pool) track(b *[]byte, length int) *[]byte {
 	}
 	p.draw(b)
 	l := &loan{array: (*b)[:cap(*b)], parent: b}
-	l.header = l.array[:length]
-	r := &record{pool: p, loan: weak.Make(l), header: headerAt(&l.header), length: length}
-	r.got = callers(2)
+	r := &record{pool: p, loan: weak.Make(l), header: headerAt(&l.header), length: length, got: callers(2)}
 	p.mu.Lock()
 	v, wrong := p.takeOver(l.array, r)
+	p.mu.Unlock()
 	if wrong {
 		l.array = make([]byte, cap(*b))
-		l.header = l.array[:length]
 		whole := l.array
 		l.parent = &whole
+		p.report(v) // before there is a loan: if it panics, nobody has one
 	}
+	l.header = l.array[:length]
 	r.low, r.high = arrayAt(l.array), arrayAt(l.array)+uintptr(len(l.array))
+	r.tail = tailFill(l.array[length:])
+	if p.config.profile {
+		profile.Add(r, 3)
+	}
+
+	p.mu.Lock()
 	p.lent.add(r)
 	p.headers.add(r)
 	p.indexArray(r)
 	p.watch.Add(1)
 	p.mu.Unlock()
 	p.clear.revoke()
-	r.tail = tailFill(l.array[length:])
-	if p.config.profile {
-		profile.Add(r, 3)
-	}
 	runtime.AddCleanup(l, forget, r)
-	if wrong {
-		p.report(v)
-	}
 	return &l.header
 }
 
@@ -110,17 +109,18 @@ func (p *Pool) takeOver(array []byte, r *record) (v Violation, wrong bool) {
 		if before == nil {
 			continue
 		}
-		if before.state != past {
+		if before.state != idle {
 			return before.violation(LentTwice, r.got), true
 		}
-		// Only a strict Pool remembers that one.
+		// Only a strict Pool knows of that one. If there is a quarantine, it was
+		// checked when it left that, and others may have used it since.
+		if p.quarantine.limit == 0 {
+			if i := changedInIdle(array, r.length); i >= 0 {
+				before.state = dropped
+				return before.changedAt(WriteAfterPut, array, i, r.got), true
+			}
+		}
 		p.unindexArray(before)
-		if p.quarantine.limit > 0 {
-			continue // it was checked before it went to the parent, and others may use that
-		}
-		if i := changedInIdle(array, r.length); i >= 0 {
-			return before.changedAt(WriteAfterPut, array, i, r.got), true
-		}
 	}
 	return v, false
 }
@@ -180,11 +180,12 @@ func (p *Pool) put(buf *[]byte) {
 }
 
 func (p *Pool) putForeign(buf *[]byte) {
-	capacity := cap(*buf)
-	p.parent.Put(buf)
-	if capacity > 0 && p.strict.Load() {
-		p.report(Violation{Kind: NotLent, Capacity: capacity, Offset: -1, Tiers: p.Sizes(), Detected: callers(3)})
+	if cap(*buf) > 0 && p.strict.Load() {
+		// Deferred, as everywhere, so that it is reported if the parent panics, and
+		// done if the report does.
+		defer p.report(Violation{Kind: NotLent, Capacity: cap(*buf), Offset: -1, Tiers: p.Sizes(), Detected: callers(3)})
 	}
+	p.parent.Put(buf)
 }
 
 // end ends r by a Put of s, which its header holds, or a copy of that. l is r's
@@ -203,9 +204,8 @@ func (p *Pool) end(r *record, l *loan, s []byte, at Stack) {
 	if r.low != r.high && arrayAt(s) != r.low || cap(s) != r.size() {
 		grown = cap(s) > r.size() && (arrayAt(s) < r.low || arrayAt(s) >= r.high) &&
 			p.arrays.find(arrayAt(s), (*record).alive) == nil
-		p.unindexArray(r)
 		if !grown {
-			r.state = past
+			r.state = dropped
 			v := r.misput(s, at)
 			v.Put = nil
 			p.mu.Unlock()
@@ -214,6 +214,7 @@ func (p *Pool) end(r *record, l *loan, s []byte, at Stack) {
 			return
 		}
 		// Append moved to an array of its own.
+		p.unindexArray(r)
 		r.low, r.high = arrayAt(s), arrayAt(s)+uintptr(cap(s))
 		l.array = s[:cap(s)]
 		p.indexArray(r)
@@ -224,6 +225,7 @@ func (p *Pool) end(r *record, l *loan, s []byte, at Stack) {
 	p.unprofile(r)
 
 	var vs []Violation
+	defer func() { p.report(vs...) }()
 	if beyond := max(r.length, len(s)); len(s) > 0 && !grown {
 		if i := changed(l.array[beyond:], r.tail); i >= 0 {
 			v := r.changedAt(Overrun, l.array, beyond+i, at)
@@ -235,30 +237,33 @@ func (p *Pool) end(r *record, l *loan, s []byte, at Stack) {
 	*l.parent = l.array
 
 	r.returned, l.parent = l.parent, nil
-	if r.weight() > p.quarantine.limit {
+	limit := p.quarantine.limit
+	if r.weight() > limit {
 		p.hand(r)
-	} else {
-		p.mu.Lock()
-		p.quarantine.push(r)
-		p.mu.Unlock()
-		vs = append(vs, p.release(p.quarantine.limit, at)...)
+		return
 	}
-	p.report(vs...)
+	p.mu.Lock()
+	p.quarantine.push(r)
+	p.mu.Unlock()
+	if p.every.Load() == 0 {
+		limit = -1 // as SetSample(0) has flushed what was there
+	}
+	p.release(limit, at, &vs)
 }
 
 // release takes out of quarantine what is above the limit, oldest first, and hands
-// it to the parent unless it was written to.
-func (p *Pool) release(limit int64, at Stack) (vs []Violation) {
+// it to the parent unless it was written to, of which it notes a violation.
+func (p *Pool) release(limit int64, at Stack, vs *[]Violation) {
 	for {
 		p.mu.Lock()
 		r := p.quarantine.pop(limit)
 		p.mu.Unlock()
 		if r == nil {
-			return vs
+			return
 		}
 		if i := changed(*r.returned, Poison); i >= 0 {
 			p.mu.Lock()
-			vs = append(vs, p.condemn(r, i, at))
+			*vs = append(*vs, p.condemn(r, i, at))
 			p.mu.Unlock()
 			continue
 		}
@@ -270,10 +275,7 @@ func (p *Pool) release(limit int64, at Stack) (vs []Violation) {
 func (p *Pool) hand(r *record) {
 	b := r.returned
 	p.mu.Lock()
-	r.state, r.returned = past, nil
-	if r.gone || !p.strict.Load() {
-		p.unindexArray(r)
-	}
+	p.leave(r, idle)
 	p.mu.Unlock()
 	p.parent.Put(b)
 }
@@ -282,9 +284,21 @@ func (p *Pool) hand(r *record) {
 // needs the lock.
 func (p *Pool) condemn(r *record, i int, at Stack) Violation {
 	v := r.changedAt(WriteAfterPut, *r.returned, i, at)
-	r.state, r.returned = past, nil
-	p.unindexArray(r)
+	p.leave(r, dropped)
 	return v
+}
+
+// leave ends that r is held. Its array is remembered as long as nobody but who has a
+// stale header can come by it: until that is collected, or others are lent the array.
+// It needs the lock.
+func (p *Pool) leave(r *record, to state) {
+	r.state, r.returned = to, nil
+	if r.gone || to == idle && !p.strict.Load() {
+		p.unindexArray(r)
+	}
+	if r.gone {
+		p.watch.Add(-1)
+	}
 }
 
 // forget is called when a loan was collected.
@@ -292,16 +306,16 @@ func forget(r *record) {
 	p := r.pool
 	p.mu.Lock()
 	p.headers.remove(r)
-	p.watch.Add(-1)
 	r.gone = true
-	if r.state != held {
+	if r.state != held { // which it is for some time still
 		p.unindexArray(r)
+		p.watch.Add(-1)
 	}
 	if r.state != lent {
 		p.mu.Unlock()
 		return
 	}
-	r.state = past
+	r.state = dropped
 	p.lent.remove(r)
 	v := r.violation(Leak, nil)
 	told := r.blamed || p.told(v) // under the lock, so that none is told twice or never

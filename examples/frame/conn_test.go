@@ -75,7 +75,7 @@ func TestRoundTrips(t *testing.T) {
 		for _, slowly := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/one byte at a time=%v", network, slowly), func(t *testing.T) {
 				a, b := pair(t, network)
-				sending, receiving := newBalanced(), newBalanced()
+				sending, receiving := newBalanced(t), newBalanced(t)
 				from := frame.NewConn(a, frame.WithBufferPool(sending))
 				var to *frame.Conn
 				if slowly {
@@ -143,7 +143,7 @@ func TestManySendersDoNotInterleave(t *testing.T) {
 	const senders, each = 8, 200
 	for _, network := range []string{"pipe", "unix", "tcp"} {
 		a, b := pair(t, network)
-		p := newBalanced()
+		p := newBalanced(t)
 		from, to := frame.NewConn(a, frame.WithBufferPool(p)), frame.NewConn(b, frame.WithBufferPool(p))
 		var wg sync.WaitGroup
 		for i := range senders {
@@ -198,7 +198,7 @@ func TestManySendersDoNotInterleave(t *testing.T) {
 
 func TestSendAndReceiveOverlap(t *testing.T) {
 	a, b := pair(t, "tcp")
-	p := newBalanced()
+	p := newBalanced(t)
 	here, there := frame.NewConn(a, frame.WithBufferPool(p)), frame.NewConn(b, frame.WithBufferPool(p))
 	var wg sync.WaitGroup
 	for _, c := range []*frame.Conn{here, there} {
@@ -249,7 +249,7 @@ func TestManyKindsOfReaders(t *testing.T) {
 		"empty reads": func(r io.Reader) io.Reader { return &pooltest.EverySecondEmpty{R: iotest.HalfReader(r)} },
 	} {
 		for _, keep := range []int{0, 4096} {
-			p := newBalanced() // poisoned: a byte that was not read would show
+			p := newBalanced(t) // poisoned: a byte that was not read would show
 			c := frame.NewConn(rw{r: wrap(bytes.NewReader(stream.Bytes()))}, frame.WithBufferPool(p))
 			f := frame.New(frame.WithKeep(keep))
 			for i, payload := range sent {
@@ -317,7 +317,7 @@ func TestReaderThatFailsAfterEveryByte(t *testing.T) {
 	for _, keep := range []int{0, 4096} {
 		for cut := range w {
 			for _, failure := range []error{errBroken, io.EOF} {
-				p := newBalanced()
+				p := newBalanced(t)
 				g := frame.New(frame.WithBufferPool(p), frame.WithKeep(keep))
 				g.WritePayload([]byte("before")) // and so a kept buffer
 				r := io.MultiReader(bytes.NewReader(w[:cut]), iotest.ErrReader(failure))
@@ -383,7 +383,7 @@ func TestWriterThatFailsAfterEveryByte(t *testing.T) {
 		}
 		for cut := range w {
 			for kind := range 3 {
-				p := newBalanced()
+				p := newBalanced(t)
 				l := &limited{left: cut, err: failure}
 				var stream io.ReadWriter = l
 				if kind == 2 {
@@ -541,7 +541,7 @@ func TestBadReaders(t *testing.T) {
 	} {
 		for _, cut := range []int{0, 1, 12, 13, h, h + 1} { // in all three parts of a frame
 			for _, keep := range []int{0, 4096} {
-				p := newBalanced()
+				p := newBalanced(t)
 				f := frame.New(frame.WithKeep(keep))
 				// The first frame leaves a buffer to keep.
 				s := &script{bytesOf(whole[:12]), bytesOf(whole[12:h]), bytesOf(whole[h:])}
@@ -578,7 +578,7 @@ func TestBadReaders(t *testing.T) {
 }
 
 func TestKeptBuffersGoBackToTheirLender(t *testing.T) {
-	a, b, own := newBalanced(), newBalanced(), newBalanced()
+	a, b, own := newBalanced(t), newBalanced(t), newBalanced(t)
 	var one, other bytes.Buffer
 	conns := []*frame.Conn{
 		frame.NewConn(&one, frame.WithBufferPool(a)), frame.NewConn(&other, frame.WithBufferPool(b)),
@@ -701,7 +701,7 @@ func TestCallersMemoryIsOneWritev(t *testing.T) {
 
 func TestForwardingCopiesNothing(t *testing.T) {
 	var w counting
-	p := newBalanced()
+	p := newBalanced(t)
 	c := frame.NewConn(rw{bytes.NewReader(known[5].wire()), &w}, frame.WithBufferPool(p))
 	f := frame.New()
 	if err := c.Receive(f); err != nil {
@@ -730,7 +730,7 @@ func (w *watching) Write(b []byte) (int, error) {
 }
 
 func TestNothingIsPutBackBeforeWriteReturns(t *testing.T) {
-	p := newBalanced()
+	p := newBalanced(t)
 	w := &watching{p: p}
 	c := frame.NewConn(rw{w: w}, frame.WithBufferPool(p))
 	f := frame.New(frame.WithBufferPool(p))
@@ -771,7 +771,7 @@ func TestAFrameKeepsNoConnectionAlive(t *testing.T) {
 
 func TestAnnouncedLengths(t *testing.T) {
 	for _, n := range []uint32{1<<31 - 53, 1<<31 - 1, 1 << 31, 1<<32 - 1, 64<<20 + 1} {
-		p := newBalanced()
+		p := newBalanced(t)
 		c := frame.NewConn(rw{r: bytes.NewReader(header(n))}, frame.WithBufferPool(p))
 		f := frame.New(frame.WithBufferPool(p))
 		for range 2 {
@@ -789,7 +789,7 @@ func TestAnnouncedLengths(t *testing.T) {
 func TestFirstBufferOfAnAnnouncedLength(t *testing.T) {
 	const edge = 128<<10 - frame.Headroom
 	for n, want := range map[uint32]int{edge - 1: 128<<10 - 1, edge: 128 << 10, edge + 1: 8 << 10} {
-		p := newBalanced()
+		p := newBalanced(t)
 		c := frame.NewConn(rw{r: bytes.NewReader(header(n))}, frame.WithBufferPool(p))
 		if err := c.Receive(frame.New()); err != io.ErrUnexpectedEOF {
 			t.Error(err)
@@ -812,7 +812,7 @@ func TestKeepAcrossSizes(t *testing.T) {
 		{4096, []int{10, 200_000, 10}, 4}, // 200 000 in two stages
 	} {
 		var stream bytes.Buffer
-		p := newBalanced()
+		p := newBalanced(t)
 		c := frame.NewConn(&stream, frame.WithBufferPool(p))
 		f, out := frame.New(frame.WithKeep(test.keep)), frame.New()
 		for _, n := range test.n {
@@ -944,7 +944,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 func TestNoGetBeforeTheOptionsArrive(t *testing.T) {
 	w := known[3].wire()
 	for cut := range 52 {
-		p := newBalanced()
+		p := newBalanced(t)
 		if err := frame.NewConn(rw{r: bytes.NewReader(w[:cut])}, frame.WithBufferPool(p)).Receive(frame.New()); err == nil {
 			t.Fatal("no error")
 		}
@@ -958,7 +958,7 @@ func TestMaxPayloadBounds(t *testing.T) {
 	const limit = 1000
 	for n, want := range map[int]error{0: nil, limit - 1: nil, limit: nil, limit + 1: frame.ErrPayloadTooLarge, 10 * limit: frame.ErrPayloadTooLarge} {
 		var stream bytes.Buffer
-		p := newBalanced()
+		p := newBalanced(t)
 		c := frame.NewConn(&stream, frame.WithMaxPayload(limit), frame.WithBufferPool(p))
 		f := frame.New(frame.WithBufferPool(p))
 		f.AllocPayload(n)
@@ -1017,7 +1017,7 @@ func TestStalledPeersHoldLittle(t *testing.T) {
 	if bits.UintSize < 64 {
 		want = frame.ErrPayloadTooLarge // more than an int holds
 	}
-	pool := bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))
+	pool := pooltest.Check(t, bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20))))
 	release := make(chan struct{})
 	var waiting, done sync.WaitGroup
 	waiting.Add(peers)
@@ -1046,7 +1046,7 @@ func TestStalledPeersHoldLittle(t *testing.T) {
 }
 
 func TestIdleConnectionsHoldNothing(t *testing.T) {
-	p := newBalanced()
+	p := newBalanced(t)
 	const conns = 1000
 	release := make(chan struct{})
 	var waiting, done sync.WaitGroup
@@ -1076,7 +1076,7 @@ func TestIdleConnectionsHoldNothing(t *testing.T) {
 func TestALargeFrameLeavesNothingBehind(t *testing.T) {
 	for _, keep := range []int{0, 4096} {
 		var stream bytes.Buffer
-		p := newBalanced()
+		p := newBalanced(t)
 		c := frame.NewConn(&stream, frame.WithBufferPool(p))
 		out, in := frame.New(frame.WithBufferPool(p)), frame.New(frame.WithKeep(keep))
 		out.AllocPayload(16 << 20)
@@ -1101,7 +1101,7 @@ func TestALargeFrameLeavesNothingBehind(t *testing.T) {
 
 func TestEmptyPayloadTakesNoBuffer(t *testing.T) {
 	var stream bytes.Buffer
-	p := newBalanced()
+	p := newBalanced(t)
 	c := frame.NewConn(&stream, frame.WithBufferPool(p))
 	f := frame.New(frame.WithBufferPool(p))
 	if err := errors.Join(f.SetOptions(1, 2), c.Send(f), c.Receive(f)); err != nil {
@@ -1114,7 +1114,7 @@ func TestEmptyPayloadTakesNoBuffer(t *testing.T) {
 
 func TestReaderThatPanics(t *testing.T) {
 	for cut := range 300 {
-		p := newBalanced()
+		p := newBalanced(t)
 		r := io.MultiReader(bytes.NewReader(append(header(1000), make([]byte, 1000)...)[:cut]), panicking{})
 		c := frame.NewConn(rw{r: r}, frame.WithBufferPool(p))
 		f := frame.New()
@@ -1150,7 +1150,7 @@ func TestClose(t *testing.T) {
 
 // A double with buffers of exactly the length asked for.
 func TestExactPool(t *testing.T) {
-	p := balance.New(bufpool.Nop{})
+	p := pooltest.NewBalance(t, bufpool.Nop{})
 	var stream bytes.Buffer
 	c := frame.NewConn(&stream, frame.WithBufferPool(p))
 	out, in := frame.New(frame.WithBufferPool(p)), frame.New(frame.WithBufferPool(p), frame.WithKeep(1000))

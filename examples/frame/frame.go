@@ -228,6 +228,9 @@ func (f *Frame) putBack() {
 	b, from := f.buf, f.lender
 	f.buf, f.lender, f.payload = nil, nil, nil
 	if b != nil {
+		if f.keep > 0 {
+			*b = (*b)[:0] // it was longer for a frame before, for all that its length says
+		}
 		from.pool.Put(b) // the handle that Get returned, never the view
 	}
 }

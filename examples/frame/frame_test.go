@@ -42,8 +42,8 @@ func fill(b []byte) {
 
 var poisonBytes = bytes.Repeat([]byte{0xDB}, 4096)
 
-func newBalanced() *balance.Pool {
-	return balance.New(poison{bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))})
+func newBalanced(t testing.TB) *balance.Pool {
+	return pooltest.NewBalance(t, poison{bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))})
 }
 
 func must[T any](v T, err error) T {
@@ -109,7 +109,7 @@ func (k *knownFrame) is(t *testing.T, f *frame.Frame) {
 
 func TestWireIsTheFormat(t *testing.T) {
 	for _, k := range known {
-		p := newBalanced()
+		p := newBalanced(t)
 		made := frame.New(frame.WithBufferPool(p))
 		k.setHeader(t, made)
 		made.WritePayload(k.payload)
@@ -267,7 +267,7 @@ func TestChecksumAndWords(t *testing.T) {
 }
 
 func TestAllocPayloadLiesBehindTheHeadroom(t *testing.T) {
-	p := newBalanced()
+	p := newBalanced(t)
 	f := frame.New(frame.WithBufferPool(p))
 	for _, n := range []int{1, 255 - frame.Headroom, 256 - frame.Headroom, 257 - frame.Headroom, 8<<20 - frame.Headroom, 8 << 20} {
 		b := f.AllocPayload(n)
@@ -308,7 +308,7 @@ func TestAllocPayloadLiesBehindTheHeadroom(t *testing.T) {
 }
 
 func TestAllocPayloadPanics(t *testing.T) {
-	p := newBalanced()
+	p := newBalanced(t)
 	f := frame.New(frame.WithBufferPool(p))
 	f.WritePayload([]byte("kept"))
 	for _, n := range []int{-1, -frame.Headroom, -frame.Headroom - 1, math.MinInt} {
@@ -335,7 +335,7 @@ func TestAllocPayloadPanics(t *testing.T) {
 
 func TestWritePayloadOfItself(t *testing.T) {
 	for _, keep := range []int{0, 4096} {
-		p := newBalanced()
+		p := newBalanced(t)
 		f := frame.New(frame.WithBufferPool(p), frame.WithKeep(keep))
 		f.WritePayload([]byte("0123456789"))
 		f.WritePayload(f.Payload()[3:7])
@@ -349,7 +349,7 @@ func TestWritePayloadOfItself(t *testing.T) {
 
 func TestResetAndRelease(t *testing.T) {
 	for _, k := range known {
-		p := newBalanced()
+		p := newBalanced(t)
 		f := frame.New(frame.WithBufferPool(p))
 		for i, end := range []func(){f.Reset, f.Release, f.Reset} {
 			k.setHeader(t, f)
@@ -370,7 +370,7 @@ func TestResetAndRelease(t *testing.T) {
 }
 
 func TestPayloadIsInvalidAfterReset(t *testing.T) {
-	f := frame.New(frame.WithBufferPool(newBalanced()))
+	f := frame.New(frame.WithBufferPool(newBalanced(t)))
 	f.WritePayload([]byte("secret"))
 	view := f.Payload()
 	f.Reset()
@@ -380,7 +380,7 @@ func TestPayloadIsInvalidAfterReset(t *testing.T) {
 }
 
 func TestDetach(t *testing.T) {
-	p := newBalanced()
+	p := newBalanced(t)
 	f := frame.New(frame.WithBufferPool(p), frame.WithKeep(4096))
 	if f.Detach() != nil {
 		t.Error("detached nothing")
@@ -414,7 +414,7 @@ func TestDetach(t *testing.T) {
 }
 
 func TestCallersMemoryEntersNoPool(t *testing.T) {
-	p := newBalanced()
+	p := newBalanced(t)
 	defer bufpool.SetDefault(p)()
 	for _, size := range []int{256, 4096 - frame.Headroom, 4096} {
 		payload := bytes.Repeat([]byte{7}, size) // exactly a tier
@@ -440,7 +440,7 @@ func TestCallersMemoryEntersNoPool(t *testing.T) {
 }
 
 func TestKeep(t *testing.T) {
-	p := newBalanced()
+	p := newBalanced(t)
 	f := frame.New(frame.WithBufferPool(p), frame.WithKeep(4096))
 	for range 100 {
 		f.WritePayload(make([]byte, 1000))
@@ -473,7 +473,7 @@ func TestKeep(t *testing.T) {
 }
 
 func TestKeepBounds(t *testing.T) {
-	p := newBalanced()
+	p := newBalanced(t)
 	f := frame.New(frame.WithBufferPool(p), frame.WithKeep(4096))
 	f.AllocPayload(4096 - frame.Headroom)
 	for range 3 { // exactly what may be kept, and exactly what fits
@@ -522,7 +522,7 @@ func (f *fussy) Get(n int) *[]byte {
 
 func TestPoolThatPanics(t *testing.T) {
 	for left := 1; left < 5; left++ {
-		p := newBalanced()
+		p := newBalanced(t)
 		pool := &fussy{p, left}
 		f := frame.New(frame.WithBufferPool(pool), frame.WithKeep(300))
 		pooltest.MustPanic(t, "the pool's", func() {
@@ -554,7 +554,7 @@ func TestEmptyWireHasNoRoomToAppend(t *testing.T) {
 }
 
 func TestReleaseByManyGoroutines(t *testing.T) {
-	p := newBalanced()
+	p := newBalanced(t)
 	for range 200 {
 		f := frame.New(frame.WithBufferPool(p))
 		f.WritePayload([]byte("x"))
@@ -568,7 +568,7 @@ func TestReleaseByManyGoroutines(t *testing.T) {
 }
 
 func TestPoolIsResolvedOnce(t *testing.T) {
-	a, b := newBalanced(), newBalanced()
+	a, b := newBalanced(t), newBalanced(t)
 	restore := bufpool.SetDefault(a)
 	f := frame.New(frame.WithBufferPool(nil))
 	var stream bytes.Buffer
@@ -587,7 +587,7 @@ func TestPoolIsResolvedOnce(t *testing.T) {
 }
 
 func TestWireLimit(t *testing.T) {
-	p := newBalanced()
+	p := newBalanced(t)
 	f := frame.New(frame.WithBufferPool(p), frame.WithMaxPayload(100))
 	for n, want := range map[int]error{99: nil, 100: nil, 101: frame.ErrPayloadTooLarge} {
 		f.AllocPayload(n)

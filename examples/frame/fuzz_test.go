@@ -51,7 +51,7 @@ func FuzzReceive(f *testing.F) {
 	f.Add(append(header(1<<20), 1, 2, 3), false)
 	f.Fuzz(func(t *testing.T, data []byte, slowly bool) {
 		const limit = 1 << 21
-		p := newBalanced()
+		p := newBalanced(t)
 		var r io.Reader = bytes.NewReader(data)
 		if slowly {
 			r = iotest.OneByteReader(r)
@@ -100,7 +100,7 @@ func FuzzRoundTrip(f *testing.F) {
 		for ; len(options) >= 4; options = options[4:] {
 			k.options = append(k.options, uint32(options[0])<<24|uint32(options[1])<<16|uint32(options[2])<<8|uint32(options[3]))
 		}
-		p := newBalanced()
+		p := newBalanced(t)
 		out, in := frame.New(frame.WithBufferPool(p), frame.WithKeep(int(keep))), frame.New(frame.WithKeep(int(keep)))
 		if errors.Join(out.SetVersion(version), out.SetOptions(k.options...)) != nil {
 			if version <= 15 && len(k.options) <= 10 {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/bufpool/bufpool"
+	"github.com/bufpool/bufpool/check"
 )
 
 // Pool passes every call on to its parent and keeps account of it, under a lock:
@@ -54,9 +55,10 @@ func (p *Pool) Get(length int) *[]byte {
 }
 
 // Put is parent's, unless buf is not lent: then it is noted as an error and goes
-// no further.
+// no further, but to a checker, which has more to say about it.
 func (p *Pool) Put(buf *[]byte) {
-	if p.takeBack(buf) {
+	_, checks := p.parent.(*check.Pool)
+	if p.takeBack(buf) || checks {
 		p.parent.Put(buf)
 	}
 }

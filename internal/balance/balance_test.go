@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bufpool/bufpool"
+	"github.com/bufpool/bufpool/check"
 	"github.com/bufpool/bufpool/internal/balance"
 )
 
@@ -36,6 +37,17 @@ func TestBalance(t *testing.T) {
 	p.Put(b)
 	if err := p.Err(); err == nil || !strings.Contains(err.Error(), "not lent") {
 		t.Error(err)
+	}
+}
+
+func TestACheckerIsToldOfEveryPut(t *testing.T) {
+	var got []check.Violation
+	p := balance.New(bufpool.Must(check.New(new(bufpool.Switch), check.WithReport(func(v check.Violation) { got = append(got, v) }))))
+	b := p.Get(10)
+	p.Put(b)
+	p.Put(b)
+	if err := p.Err(); err == nil || !strings.Contains(err.Error(), "not lent") || len(got) != 1 || got[0].Kind != check.DoublePut {
+		t.Error(err, got)
 	}
 }
 

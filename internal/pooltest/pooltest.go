@@ -13,10 +13,11 @@ import (
 	"github.com/bufpool/bufpool/internal/balance"
 )
 
-// Exactly makes reuse exact until the test ends: one processor, no collection.
-// Under the race detector it does not help: there sync.Pool drops one Put in
-// four on purpose.
+// Exactly makes reuse exact until the test ends: one processor, no collection, no
+// checker. Under the race detector it does not help: there sync.Pool drops one Put
+// in four on purpose.
 func Exactly(t testing.TB) {
+	bareDefault(t)
 	procs, percent := runtime.GOMAXPROCS(1), debug.SetGCPercent(-1)
 	t.Cleanup(func() {
 		runtime.GOMAXPROCS(procs)

@@ -18,7 +18,7 @@ import (
 )
 
 // send opens the connections and sends all files over them, each over whichever
-// is free. It adds to total what came back unchanged, and stops at the first
+// is free, as often as the settings say. It adds to total what came back unchanged, and stops at the first
 // fault, which it returns.
 func send(ctx context.Context, s settings, pool bufpool.BufferPool, address string, total *moved, show func(done, all int)) error {
 	dir := s.dir
@@ -59,17 +59,19 @@ func send(ctx context.Context, s settings, pool bufpool.BufferPool, address stri
 				mu.Lock()
 				total.files++
 				total.bytes += n
-				show(total.files, len(paths))
+				show(total.files, s.repeat*len(paths))
 				mu.Unlock()
 			}
 		})
 	}
 feed:
-	for i := range paths {
-		select {
-		case next <- i:
-		case <-ctx.Done():
-			break feed
+	for range s.repeat {
+		for i := range paths {
+			select {
+			case next <- i:
+			case <-ctx.Done():
+				break feed
+			}
 		}
 	}
 	close(next)

@@ -3,12 +3,14 @@
 //
 //	go run ./examples/frame/echo                      all in one process, the Go tree's source
 //	go run ./examples/frame/echo -dir . -pool switch  other files, another pool
+//	go run ./examples/frame/echo -check -repeat 10    ten times, checked for misuse of the pool
 //	go run ./examples/frame/echo -listen :9000        the server alone, until it is interrupted
 //	go run ./examples/frame/echo -connect host:9000   the client alone
 //
 // It reports what was moved and what the pool did, and fails, with a message that
 // names the fault, if any file comes back changed, any buffer is not given back,
-// or anything else goes wrong.
+// or anything else goes wrong. With -check every buffer goes through package check,
+// and what that finds is printed to the standard error and is such a fault.
 package main
 
 import (
@@ -46,7 +48,8 @@ type settings struct {
 	dir, pool       string
 	listen, connect string
 	maxPayload      int64
-	conns           int
+	conns, repeat   int
+	check           bool
 }
 
 func parse(args []string, stderr io.Writer) (settings, error) {
@@ -59,6 +62,8 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	f.StringVar(&s.connect, "connect", "", "only send, to a server at this TCP `address`")
 	f.Int64Var(&s.maxPayload, "max-payload", 64<<20, "largest payload in `bytes`")
 	f.IntVar(&s.conns, "conns", 64, "`number` of connections")
+	f.IntVar(&s.repeat, "repeat", 1, "send all files so many `times`")
+	f.BoolVar(&s.check, "check", false, "look for misuse of the pool: for double Puts, uses after Put, overruns and leaks")
 	if err := f.Parse(args); err != nil {
 		return s, err
 	}
@@ -69,6 +74,8 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 		return s, errors.New("-listen and -connect exclude each other")
 	case s.conns < 1:
 		return s, fmt.Errorf("-conns %d is below 1", s.conns)
+	case s.repeat < 1:
+		return s, fmt.Errorf("-repeat %d is below 1", s.repeat)
 	case s.maxPayload < 0:
 		return s, fmt.Errorf("-max-payload %d is negative", s.maxPayload)
 	}
@@ -102,8 +109,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	pool := balance.New(base)
 	r := newReport(s)
+	if s.check {
+		if r.checked, err = newChecked(base, stderr); err != nil {
+			return err
+		}
+		base = r.checked.Pool
+	}
+	pool := balance.New(base) // outermost: it counts what is lent, and not what is in quarantine
 
 	address := s.connect
 	var srv *server
@@ -136,6 +149,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	failed = errors.Join(failed, pool.Err())
 	if c := pool.Counts(); c.Gets != c.Puts {
 		failed = errors.Join(failed, fmt.Errorf("%d gets and %d puts", c.Gets, c.Puts))
+	}
+	if r.checked != nil {
+		failed = errors.Join(failed, r.checked.finish())
 	}
 	r.write(stdout, pool)
 	return failed

@@ -22,6 +22,8 @@ type report struct {
 	conns int // 0: a server's, as many as came
 	start time.Time
 	sent  moved
+
+	checked *checked // nil if it is not
 }
 
 func newReport(s settings) *report {
@@ -61,6 +63,9 @@ func (r *report) write(w io.Writer, p *balance.Pool) {
 		line("misses", "%d in tiers, and %d above the largest", misses, s.OversizedGets)
 		d := s.Dropped
 		line("drops", "%d empty, %d undersized, %d between tiers, %d oversized", d.Empty, d.Undersized, d.Between, d.Oversized)
+	}
+	if r.checked != nil {
+		line("checked", "yes, %d violations", r.checked.count())
 	}
 	line("heap", "%.1f MB in use, %.1f MB from the system", float64(m.HeapAlloc)/1e6, float64(m.HeapSys)/1e6)
 	line("GC cycles", "%d", m.NumGC)

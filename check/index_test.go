@@ -1,0 +1,167 @@
+package check
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+)
+
+// Arrays come, go and come back elsewhere; every address is found in the one it lies
+// in, and in no other.
+func TestRanges(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 1))
+	type extent struct{ low, high uintptr }
+	var (
+		x    ranges
+		in   []*record
+		free []extent
+		next uintptr = 0x10000000
+	)
+	for range 20_000 {
+		if rnd.IntN(100) < 52 || len(in) == 0 {
+			var e extent
+			if len(free) > 0 && rnd.IntN(2) == 0 {
+				i := rnd.IntN(len(free))
+				e = free[i]
+				free = slices.Delete(free, i, i+1)
+			} else {
+				size := uintptr(1) << rnd.IntN(18)
+				size += uintptr(rnd.IntN(int(size)))
+				next += uintptr(rnd.IntN(3) / 2 * 5000)
+				e = extent{next, next + size}
+				next += size
+			}
+			r := &record{low: e.low, high: e.high}
+			x.add(r, r.low, r.high)
+			in = append(in, r)
+		} else {
+			i := rnd.IntN(len(in))
+			r := in[i]
+			in = slices.Delete(in, i, i+1)
+			x.remove(r, r.low, r.high)
+			free = append(free, extent{r.low, r.high})
+		}
+		if len(in) > 0 {
+			r := in[rnd.IntN(len(in))]
+			for at := r.low; at < r.high; at += 8192 {
+				if x.find(at, nil) != r {
+					t.Fatalf("%#x of %#x to %#x was not found", at, r.low, r.high)
+				}
+			}
+			if x.find(r.high-1, nil) != r || x.find(r.low, func(*record) bool { return false }) != nil {
+				t.Fatalf("%#x to %#x", r.low, r.high)
+			}
+		}
+		if len(free) > 0 {
+			e := free[rnd.IntN(len(free))]
+			if x.find(e.low, nil) != nil || x.find(e.high-1, nil) != nil {
+				t.Fatalf("%#x to %#x was found", e.low, e.high)
+			}
+		}
+	}
+	for _, r := range in {
+		x.remove(r, r.low, r.high)
+	}
+	if x.nodes != 0 || x.used.Load() != 0 {
+		t.Errorf("%d nodes and granules %b are left", x.nodes, x.used.Load())
+	}
+}
+
+// Arrays of every size have few nodes.
+func TestGranules(t *testing.T) {
+	for size := uintptr(1); size <= 1<<29; size *= 2 {
+		for _, low := range []uintptr{0x20000000, 0x20000001, 0x20001fff} {
+			var x ranges
+			r := &record{low: low, high: low + size}
+			x.add(r, r.low, r.high)
+			if x.nodes > 9 {
+				t.Errorf("%d bytes have %d nodes", size, x.nodes)
+			}
+			for _, at := range []uintptr{low, low + size/3, low + size - 1} {
+				if x.find(at, nil) != r {
+					t.Errorf("%#x of %d bytes from %#x was not found", at, size, low)
+				}
+			}
+			if x.find(low-1, nil) != nil || x.find(low+size, nil) != nil {
+				t.Errorf("what lies beside %d bytes from %#x was found", size, low)
+			}
+		}
+	}
+}
+
+// What was taken out of an index is not kept alive by what came after it.
+func TestAnIndexLetsGo(t *testing.T) {
+	var h headers
+	a, b := uintptr(0x40000000), uintptr(0x40000040)
+	for hash(a, leastTable) != hash(b, leastTable) {
+		b += 64
+	}
+	var live atomic.Int64
+	last := &record{header: a}
+	h.add(last)
+	for i := range 5000 {
+		r := &record{header: []uintptr{b, a}[i%2]}
+		live.Add(1)
+		runtime.AddCleanup(r, func(int) { live.Add(-1) }, 0)
+		h.add(r)
+		h.remove(last)
+		last = r
+	}
+	for range 1000 {
+		if runtime.GC(); live.Load() <= 2 {
+			break
+		}
+		runtime.Gosched()
+	}
+	if n := live.Load(); n > 2 {
+		t.Errorf("%d records are alive, %d are in the index", n, h.nodes)
+	}
+	runtime.KeepAlive(&h)
+}
+
+// First in, first out, and what is said to be held is.
+func TestQuarantineCounts(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(2, 2))
+	var q quarantine
+	var model []*record
+	bytes := func() (n int64) {
+		for _, r := range model {
+			n += r.weight()
+		}
+		return n
+	}
+	for range 20_000 {
+		switch rnd.IntN(10) {
+		default:
+			r := &record{low: 0x1000, high: 0x1000 + uintptr(rnd.IntN(10_000))}
+			q.push(r)
+			model = append(model, r)
+		case 0, 1, 2, 3:
+			limit := int64(rnd.IntN(300_000)) - 1
+			for bytes() > limit {
+				if got := q.pop(limit); len(model) == 0 || got != model[0] {
+					if got == nil && len(model) == 0 {
+						break
+					}
+					t.Fatal("not the oldest")
+				}
+				model = model[1:]
+				if len(model) == 0 {
+					break
+				}
+			}
+			if bytes() <= limit && q.pop(limit) != nil {
+				t.Fatal("more than needed")
+			}
+		case 4:
+			bad := func(r *record) bool { return r.high%7 == 0 }
+			q.remove(bad)
+			model = slices.DeleteFunc(model, bad)
+		}
+		if q.bytes != bytes() || len(q.held)-q.first != len(model) {
+			t.Fatalf("%d of %d bytes, want %d of %d", len(q.held)-q.first, q.bytes, len(model), bytes())
+		}
+	}
+}
