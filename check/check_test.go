@@ -245,6 +245,22 @@ func TestNoTwoOwners(t *testing.T) {
 	}
 }
 
+// bytedance's mcache and libp2p's pool keep a part of a buffer that is in use, and
+// lend it.
+func TestAPartIsNotLent(t *testing.T) {
+	p, n := noting(parent())
+	x := p.Get(4096)
+	y := (*x)[:1024:1024]
+	p.Put(&y)
+	n.must(t, check.Shortened)
+	p.Flush()
+	if z := p.Get(1024); &(*z)[0] == &(*x)[0] {
+		t.Error("two owners of one array")
+	}
+	p.Put(x)
+	n.must(t)
+}
+
 // stack is a parent that lends what was put last, for certain.
 type stack struct{ free []*[]byte }
 

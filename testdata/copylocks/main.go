@@ -1,7 +1,10 @@
 // Command copylocks copies pools, which go vet must complain about.
 package main
 
-import "github.com/bufpool/bufpool"
+import (
+	"github.com/bufpool/bufpool"
+	"github.com/bufpool/bufpool/check"
+)
 
 func main() {
 	tiered := bufpool.Must(bufpool.NewTiered([]int{1}))
@@ -10,6 +13,7 @@ func main() {
 	sized := bufpool.Must(bufpool.NewSized(1))
 	zero := new(bufpool.Switch)
 	local := bufpool.NewLocal(nil, 0)
-	a, b, c, d, e, f := *tiered, *binary, *stepped, *sized, *zero, *local
-	_, _, _, _, _, _ = &a, &b, &c, &d, &e, &f
+	checked := bufpool.Must(check.New(local))
+	a, b, c, d, e, f, g := *tiered, *binary, *stepped, *sized, *zero, *local, *checked
+	_, _, _, _, _, _, _ = &a, &b, &c, &d, &e, &f, &g
 }
