@@ -208,3 +208,34 @@ func TestANilPointerIsNoParent(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The parent's header, under which a buffer was lent when it was not tracked, and that
+// was found to concern nobody, concerns who is lent the array next.
+func TestAStaleHeaderOfTheParents(t *testing.T) {
+	s := new(stack)
+	p, n := noting(s, check.WithSample(0))
+	set := func(sample int) {
+		t.Helper()
+		if err := p.SetSample(sample); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(1)
+	tracked := p.Get(100) // so that Put has to look
+	set(1 << 29)
+	b := p.Get(100)
+	p.Put(b)
+	set(1)
+	c := p.Get(100)
+	if &(*b)[0] != &(*c)[0] {
+		t.Fatal("another array")
+	}
+	p.Put(b) // a double Put: it ends the loan, and is told when the owner ends it
+	if len(s.free) > 0 {
+		t.Error("the parent has what is lent")
+	}
+	p.Put(c)
+	n.must(t, check.DoublePut)
+	p.Put(tracked)
+	n.must(t)
+}
