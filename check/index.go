@@ -117,8 +117,8 @@ func (x *headers) find(b *[]byte) (*record, *loan) {
 	return nil, nil
 }
 
-// ranges is an index of arrays: it finds the record of the array that an address
-// lies in. An array has a node for each granule that it touches, at most nine,
+// ranges is an index of arrays: it finds the record of an array by addresses that lie
+// in it. An array has a node for each granule that it touches, at most nine,
 // since the larger the array, the larger its granules: 8 KiB, or that times 8, 64
 // and so on. A search looks into each size of granule that is in use.
 type ranges struct {
@@ -146,7 +146,7 @@ func (x *ranges) keys(low, high uintptr) (from, to uintptr, level int) {
 	return low >> shift, (high - 1) >> shift, level
 }
 
-// key tells granules of different sizes apart.
+// granuleKey tells granules of different sizes apart.
 func granuleKey(granule uintptr, level int) uintptr {
 	return granule<<bits.Len(granules-1) | uintptr(level)
 }
@@ -172,17 +172,21 @@ func (x *ranges) remove(r *record, low, high uintptr) {
 	}
 }
 
-// find returns a record that fits of an array that at lies in, or nil. A nil fits is fit for all.
-func (x *ranges) find(at uintptr, fits func(*record) bool) *record {
+// find returns a record that fits, of an array that has one of the addresses from low
+// up to high, or nil. A nil fits is fit for all.
+func (x *ranges) find(low, high uintptr, fits func(*record) bool) *record {
 	used := x.used.Load()
 	for level := 0; used != 0; used, level = used>>1, level+1 {
 		if used&1 == 0 {
 			continue
 		}
-		key := granuleKey(at>>(granuleBits+granuleStep*level), level)
-		for n := x.first(key); n != nil; n = n.next {
-			if n.key == key && at >= n.low && at < n.high && (fits == nil || fits(n.record)) {
-				return n.record
+		shift := granuleBits + granuleStep*level
+		for g := low >> shift; g <= (high-1)>>shift; g++ {
+			key := granuleKey(g, level)
+			for n := x.first(key); n != nil; n = n.next {
+				if n.key == key && n.low < high && n.high > low && (fits == nil || fits(n.record)) {
+					return n.record
+				}
 			}
 		}
 	}

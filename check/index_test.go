@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+
+	"github.com/bufpool/bufpool"
 )
 
 // Arrays come, go and come back elsewhere; every address is found in the one it lies
@@ -46,17 +48,17 @@ func TestRanges(t *testing.T) {
 		if len(in) > 0 {
 			r := in[rnd.IntN(len(in))]
 			for at := r.low; at < r.high; at += 8192 {
-				if x.find(at, nil) != r {
+				if x.find(at, at+1, nil) != r {
 					t.Fatalf("%#x of %#x to %#x was not found", at, r.low, r.high)
 				}
 			}
-			if x.find(r.high-1, nil) != r || x.find(r.low, func(*record) bool { return false }) != nil {
+			if x.find(r.high-1, r.high+50_000, func(f *record) bool { return f == r }) != r || x.find(r.low, r.high, func(*record) bool { return false }) != nil {
 				t.Fatalf("%#x to %#x", r.low, r.high)
 			}
 		}
 		if len(free) > 0 {
 			e := free[rnd.IntN(len(free))]
-			if x.find(e.low, nil) != nil || x.find(e.high-1, nil) != nil {
+			if x.find(e.low, e.high, nil) != nil {
 				t.Fatalf("%#x to %#x was found", e.low, e.high)
 			}
 		}
@@ -80,11 +82,11 @@ func TestGranules(t *testing.T) {
 				t.Errorf("%d bytes have %d nodes", size, x.nodes)
 			}
 			for _, at := range []uintptr{low, low + size/3, low + size - 1} {
-				if x.find(at, nil) != r {
+				if x.find(at, at+1, nil) != r {
 					t.Errorf("%#x of %d bytes from %#x was not found", at, size, low)
 				}
 			}
-			if x.find(low-1, nil) != nil || x.find(low+size, nil) != nil {
+			if x.find(low-1, low, nil) != nil || x.find(low+size, low+size+1, nil) != nil || x.find(low-1, low+size+1, nil) != r {
 				t.Errorf("what lies beside %d bytes from %#x was found", size, low)
 			}
 		}
@@ -119,6 +121,55 @@ func TestAnIndexLetsGo(t *testing.T) {
 		t.Errorf("%d records are alive, %d are in the index", n, h.nodes)
 	}
 	runtime.KeepAlive(&h)
+}
+
+// Of an idle buffer the parent may have cleared the head, or all.
+func TestChangedInIdle(t *testing.T) {
+	for _, test := range []struct{ cleared, at, want int }{
+		{0, -1, -1}, {40, -1, -1}, {100, -1, -1}, {0, 0, 0}, {0, 70, 70}, {40, 70, 70}, {40, 40, 40}, {40, 99, 99}, {39, 70, 0},
+	} {
+		s := make([]byte, 100)
+		fill(s)
+		clear(s[:test.cleared])
+		if test.at >= 0 {
+			s[test.at] = 1
+		}
+		if got := changedInIdle(s, 40); got != test.want {
+			t.Errorf("%d cleared, byte %d written: found %d, want %d", test.cleared, test.at, got, test.want)
+		}
+	}
+}
+
+// When all is collected, put back and forgotten, a Put need not look any more.
+func TestWatchReturnsToZero(t *testing.T) {
+	p, err := New(bufpool.Nop{}, WithQuarantine(1<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	func() { p.Put(p.Get(100)) }()
+	for _, n := range []int{2, 3} {
+		if err := p.SetSample(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	count := func() int {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.headers.nodes
+	}
+	for range 1000 {
+		if runtime.GC(); count() == 0 {
+			break
+		}
+		runtime.Gosched()
+	}
+	if p.watch.Load() != 1 {
+		t.Errorf("with a buffer in quarantine, watch is %d, want 1", p.watch.Load())
+	}
+	p.Flush()
+	if w := p.watch.Load(); w != 0 || p.arrays.nodes != 0 {
+		t.Errorf("watch is %d, %d arrays are indexed, want none", w, p.arrays.nodes)
+	}
 }
 
 // First in, first out, and what is said to be held is.

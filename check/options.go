@@ -20,7 +20,7 @@ type config struct {
 	profile    bool
 }
 
-// defaultQuarantine holds a buffer of the default pool's largest tier twice, and
+// defaultQuarantine holds a buffer of the default pool's largest tier, 8 MiB, or
 // thousands of the usual ones. It is what a checker costs in memory.
 const defaultQuarantine = 16 << 20
 
@@ -109,7 +109,7 @@ func WithSample(n int) Option {
 
 // WithoutProfile leaves what is lent out of the profile "bufpool". That saves one of
 // the three stacks that are recorded for a buffer, and a quarter of what tracking it
-// costs; [Pool.Outstanding] has the same to tell.
+// costs or more; [Pool.Outstanding] has the same to tell.
 func WithoutProfile() Option {
 	return option(func(c *config) error {
 		c.profile = false

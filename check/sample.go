@@ -8,7 +8,7 @@ import (
 // sampler decides which buffers are tracked. It counts down, in a cell that is
 // chosen by where the parent's header lies, since a buffer mostly stays on its
 // processor: so several processors seldom write to the same cache line. Drawing a
-// random number for each Get would cost twice as much; each count is drawn at
+// random number for each Get costs several times as much; but each count is drawn at
 // random, lest one in n be always the same one of a program that takes n in turn.
 type sampler struct {
 	every atomic.Int32 // one in so many

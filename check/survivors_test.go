@@ -66,12 +66,59 @@ func TestAnotherLoansArray(t *testing.T) {
 }
 
 func TestOverlappingLoans(t *testing.T) {
-	back := make([]byte, 200)
-	p, n := noting(&scripted{back[100:200:200], back[0:150:150]})
-	a, b := p.Get(50), p.Get(50)
-	n.must(t, check.LentTwice)
-	runtime.KeepAlive(a)
+	back := make([]byte, 100_000)
+	for name, parts := range map[string]scripted{
+		"begins in it": {back[0:150:150], back[100:200:200]},
+		"ends in it":   {back[100:200:200], back[0:150:150]},
+		"lies in it":   {back, back[50_000:50_100:50_100]},
+		"encloses it":  {back[50_000:50_100:50_100], back},
+	} {
+		p, n := noting(&parts)
+		a, b := p.Get(50), p.Get(50)
+		if got := n.kinds(); len(got) != 1 || got[0] != check.LentTwice {
+			t.Errorf("%s: reported %q", name, got)
+		}
+		runtime.KeepAlive(a)
+		runtime.KeepAlive(b)
+	}
+}
+
+// What others are lent next is no longer what a stale header points to.
+func TestIdleArraysAreForgottenWhenLent(t *testing.T) {
+	p, n := noting(new(stack), check.WithQuarantine(0))
+	b := p.Get(100)
+	p.Put(b)
+	c := p.Get(100) // the same array
+	var held []*[]byte
+	for range 300 { // the index grows, which turns its lists around
+		held = append(held, p.Get(100))
+	}
+	alias := *c
+	p.Put(&alias)
+	n.must(t)
 	runtime.KeepAlive(b)
+	runtime.KeepAlive(c)
+	runtime.KeepAlive(held)
+}
+
+// A buffer that was written to while it was idle is dropped, by a copy too.
+func TestDroppedAtTheNextGet(t *testing.T) {
+	s := new(stack)
+	p, n := noting(s, check.WithQuarantine(0))
+	b := p.Get(100)
+	alias := *b
+	p.Put(b)
+	alias[0] = 1
+	c := p.Get(100)
+	n.must(t, check.WriteAfterPut)
+	sample(t, p, 2)
+	p.Put(&alias)
+	n.must(t, check.DoublePut)
+	if len(s.free) > 0 {
+		t.Error("the parent has it")
+	}
+	runtime.KeepAlive(b)
+	runtime.KeepAlive(c)
 }
 
 // An array in quarantine is there, even if its header is not any more.

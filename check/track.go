@@ -104,22 +104,21 @@ func (p *Pool) takeOver(array []byte, r *record) (v Violation, wrong bool) {
 	if len(array) == 0 {
 		return v, false
 	}
-	for _, at := range []uintptr{arrayAt(array), arrayAt(array[len(array)-1:])} {
-		before := p.arrays.find(at, (*record).alive)
-		if before == nil {
-			continue
+	low, high := arrayAt(array), arrayAt(array)+uintptr(len(array))
+	inUse := func(r *record) bool { return r.state != idle && r.alive() }
+	if before := p.arrays.find(low, high, inUse); before != nil {
+		return before.violation(LentTwice, r.got), true
+	}
+	// Only a strict Pool knows of what is idle. If there is a quarantine, that was
+	// checked when it left it, and others may have used it since.
+	before := p.arrays.find(low, high, (*record).alive)
+	if before != nil && p.quarantine.limit == 0 {
+		if i := changedInIdle(array, r.length); i >= 0 {
+			before.state = dropped
+			return before.changedAt(WriteAfterPut, array, i, r.got), true
 		}
-		if before.state != idle {
-			return before.violation(LentTwice, r.got), true
-		}
-		// Only a strict Pool knows of that one. If there is a quarantine, it was
-		// checked when it left that, and others may have used it since.
-		if p.quarantine.limit == 0 {
-			if i := changedInIdle(array, r.length); i >= 0 {
-				before.state = dropped
-				return before.changedAt(WriteAfterPut, array, i, r.got), true
-			}
-		}
+	}
+	for ; before != nil; before = p.arrays.find(low, high, (*record).alive) {
 		p.unindexArray(before)
 	}
 	return v, false
@@ -148,8 +147,9 @@ func (p *Pool) put(buf *[]byte) {
 		return
 	}
 	// Who else finds nothing here is right: what is tracked later is not buf's.
-	if !p.strict.Load() && p.arrays.find(arrayAt(s), nil) == nil {
-		p.clear.add(headerAt(buf), arrayAt(s), now)
+	at := arrayAt(s)
+	if !p.strict.Load() && p.arrays.find(at, at+1, nil) == nil {
+		p.clear.add(headerAt(buf), at, now)
 		p.parent.Put(buf)
 		return
 	}
@@ -157,7 +157,7 @@ func (p *Pool) put(buf *[]byte) {
 	var r *record
 	var l *loan
 	if cap(s) > 0 {
-		r = p.arrays.find(arrayAt(s), func(r *record) bool {
+		r = p.arrays.find(at, at+1, func(r *record) bool {
 			l = r.loan.Value()
 			return l != nil || r.state == held
 		})
@@ -168,7 +168,7 @@ func (p *Pool) put(buf *[]byte) {
 		return
 	}
 	// Another header of a tracked array, or of a part of it.
-	if r.state != lent || arrayAt(s) == r.low && cap(s) == r.size() {
+	if r.state != lent || at == r.low && cap(s) == r.size() {
 		p.mu.Unlock()
 		p.end(r, l, s, callers(2))
 		return
@@ -201,9 +201,9 @@ func (p *Pool) end(r *record, l *loan, s []byte, at Stack) {
 	p.lent.remove(r)
 	r.put = at
 	grown := false
-	if r.low != r.high && arrayAt(s) != r.low || cap(s) != r.size() {
-		grown = cap(s) > r.size() && (arrayAt(s) < r.low || arrayAt(s) >= r.high) &&
-			p.arrays.find(arrayAt(s), (*record).alive) == nil
+	if low := arrayAt(s); r.low != r.high && low != r.low || cap(s) != r.size() {
+		// An array that is known, r's own or another's, is not append's.
+		grown = cap(s) > r.size() && p.arrays.find(low, low+1, (*record).alive) == nil
 		if !grown {
 			r.state = dropped
 			v := r.misput(s, at)
@@ -215,7 +215,7 @@ func (p *Pool) end(r *record, l *loan, s []byte, at Stack) {
 		}
 		// Append moved to an array of its own.
 		p.unindexArray(r)
-		r.low, r.high = arrayAt(s), arrayAt(s)+uintptr(cap(s))
+		r.low, r.high = low, low+uintptr(cap(s))
 		l.array = s[:cap(s)]
 		p.indexArray(r)
 		p.clear.revoke()

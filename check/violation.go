@@ -23,11 +23,12 @@ const (
 	NotLent Kind = "Put of a buffer that was not obtained from this pool"
 
 	// Interior: the slice that is put begins inside a lent buffer. The buffer goes
-	// no further.
+	// no further. If the slice came by another header than the one that Get
+	// returned, the buffer is lent still, and to be put; if it never is, that is not
+	// reported once more as a leak.
 	Interior Kind = "Put of an interior slice"
 
-	// Shortened: the slice that is put has lost capacity. The buffer goes no
-	// further.
+	// Shortened: the slice that is put has lost capacity. Else it is as Interior.
 	Shortened Kind = "Put of a slice of less capacity"
 
 	// Replaced: the header that Get returned holds another array now, which append

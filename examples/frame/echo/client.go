@@ -18,7 +18,8 @@ import (
 )
 
 // send opens the connections and sends all files over them, each over whichever
-// is free, as often as the settings say. It adds to total what came back unchanged, and stops at the first
+// is free, as often as the settings say. It adds to total what came back unchanged,
+// and stops at the first
 // fault, which it returns.
 func send(ctx context.Context, s settings, pool bufpool.BufferPool, address string, total *moved, show func(done, all int)) error {
 	dir := s.dir
