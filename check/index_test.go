@@ -63,6 +63,9 @@ func TestRanges(t *testing.T) {
 			}
 		}
 	}
+	if table := len(*x.table.Load()); table < x.nodes || table > 4*x.nodes {
+		t.Errorf("%d nodes in a table of %d", x.nodes, table)
+	}
 	for _, r := range in {
 		x.remove(r, r.low, r.high)
 	}
@@ -121,6 +124,38 @@ func TestAnIndexLetsGo(t *testing.T) {
 		t.Errorf("%d records are alive, %d are in the index", n, h.nodes)
 	}
 	runtime.KeepAlive(&h)
+}
+
+func TestChanged(t *testing.T) {
+	for _, at := range []int{0, 1, 4095, 4096, 8191, 8192, 9999} {
+		s := make([]byte, 10_000)
+		fill(s)
+		if got := changed(s, Poison); got != -1 {
+			t.Fatal(got)
+		}
+		s[at]++
+		if got := changed(s, Poison); got != at {
+			t.Errorf("byte %d changed, found %d", at, got)
+		}
+	}
+}
+
+// nobody is a test that ends when it is told.
+type nobody struct{ end func() }
+
+func (*nobody) Helper()               {}
+func (n *nobody) Cleanup(f func())    { n.end = f }
+func (*nobody) Errorf(string, ...any) {}
+
+// What a test was told at its end is no leak later.
+func TestForTestTellsOnce(t *testing.T) {
+	var tb nobody
+	p := ForTest(&tb, bufpool.Nop{})
+	b := p.Get(100)
+	tb.end()
+	p.config.report = func(v Violation) { t.Errorf("told again: %v", v) }
+	forget(p.lent.first) // as when b is collected
+	runtime.KeepAlive(b)
 }
 
 // Of an idle buffer the parent may have cleared the head, or all.
@@ -210,6 +245,9 @@ func TestQuarantineCounts(t *testing.T) {
 			bad := func(r *record) bool { return r.high%7 == 0 }
 			q.remove(bad)
 			model = slices.DeleteFunc(model, bad)
+		}
+		if spare := q.held[len(q.held):cap(q.held)]; slices.ContainsFunc(spare, func(r *record) bool { return r != nil }) {
+			t.Fatal("it keeps what it does not hold")
 		}
 		if q.bytes != bytes() || len(q.held)-q.first != len(model) {
 			t.Fatalf("%d of %d bytes, want %d of %d", len(q.held)-q.first, q.bytes, len(model), bytes())

@@ -73,6 +73,20 @@ func TestSampleFindsWhatItTracks(t *testing.T) {
 	}
 }
 
+// SetSample(0) flushes.
+func TestSwitchingOffFlushes(t *testing.T) {
+	s := new(stack)
+	p, n := noting(s)
+	p.Put(p.Get(100))
+	if err := p.SetSample(0); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.free) != 1 {
+		t.Error("it is in quarantine still")
+	}
+	n.must(t)
+}
+
 func TestSwitching(t *testing.T) {
 	p, n := noting(parent(), check.WithSample(0))
 	set := func(sample int) {

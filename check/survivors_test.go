@@ -1,7 +1,9 @@
 package check_test
 
 import (
+	"errors"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/bufpool/bufpool"
@@ -171,5 +173,73 @@ func TestForTestTellsPlacesApart(t *testing.T) {
 	}
 	if got := r.end(); len(got) != 2 {
 		t.Errorf("failed with %q", got)
+	}
+}
+
+// Each stack begins where the Pool was called, and is there only if it says something.
+func TestStacksBeginAtTheCaller(t *testing.T) {
+	const here = "\tgithub.com/bufpool/bufpool/check_test.TestStacksBeginAtTheCaller"
+	p, n := noting(bufpool.Must(bufpool.NewSized(4096)))
+	put := func(change func(b, alias []byte) []byte, then func(b *[]byte)) check.Violation {
+		b := p.Get(100)
+		alias := (*b)[:cap(*b)]
+		*b = change(*b, alias)
+		p.Put(b)
+		then(b)
+		if len(n.all) != 1 {
+			t.Fatalf("reported %v, want one", n.all)
+		}
+		v := n.all[0]
+		n.kinds()
+		return v
+	}
+	as := func(b, _ []byte) []byte { return b }
+	none := func(*[]byte) {}
+	foreign := make([]byte, 4096)
+	p.Put(&foreign)
+	if v := n.all[0]; v.Got != nil || v.Put != nil || !strings.HasPrefix(v.Detected.String(), here) {
+		t.Errorf("foreign: %v", v)
+	}
+	n.kinds()
+	for name, v := range map[string]check.Violation{
+		"double":       put(as, func(b *[]byte) { p.Put(b) }),
+		"double alias": put(as, func(b *[]byte) { c := *b; p.Put(&c) }),
+		"written":      put(as, func(b *[]byte) { (*b)[0] = 1; p.Flush() }),
+		"verified":     put(as, func(b *[]byte) { (*b)[0] = 1; _ = p.Verify() }),
+		"interior":     put(func(b, _ []byte) []byte { return b[1:] }, none),
+		"overrun":      put(func(b, alias []byte) []byte { alias[100] = 1; return b }, none),
+	} {
+		twice := name != "interior" && name != "overrun"
+		if twice != (v.Put != nil) || twice && !strings.HasPrefix(v.Put.String(), here) ||
+			!strings.HasPrefix(v.Got.String(), here) || !strings.HasPrefix(v.Detected.String(), here) {
+			t.Errorf("%s: %v", name, v)
+		}
+	}
+}
+
+// However deep below a panic: it is not hidden.
+func TestAPanicFarAboveIsNotHidden(t *testing.T) {
+	first := errors.New("the first")
+	p := bufpool.Must(check.New(parent()))
+	var deep func(n int, f func())
+	deep = func(n int, f func()) {
+		if n == 0 {
+			f()
+			return
+		}
+		deep(n-1, f)
+	}
+	printed := stderr(t, func() {
+		if v := recovered(func() {
+			b := p.Get(100)
+			p.Put(b)
+			defer deep(500, func() { p.Put(b) })
+			panic(first)
+		}); v != first {
+			t.Errorf("panicked with %v", v)
+		}
+	})
+	if !strings.HasPrefix(printed, "check: double Put") {
+		t.Error(printed)
 	}
 }
