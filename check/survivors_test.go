@@ -201,6 +201,14 @@ func TestStacksBeginAtTheCaller(t *testing.T) {
 		t.Errorf("foreign: %v", v)
 	}
 	n.kinds()
+	b := p.Get(100)
+	p.Put(b)
+	(*b)[0] = 1
+	p.Flush()
+	if v := n.all[0]; !strings.HasPrefix(v.Detected.String(), here+"\n") { // and not who called this test
+		t.Errorf("flushed: %v", v)
+	}
+	n.kinds()
 	for name, v := range map[string]check.Violation{
 		"double":       put(as, func(b *[]byte) { p.Put(b) }),
 		"double alias": put(as, func(b *[]byte) { c := *b; p.Put(&c) }),
