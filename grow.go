@@ -7,7 +7,9 @@ import (
 	"math"
 )
 
-// Errors of ReadN about the length, for errors.Is. The reader is not touched.
+// Errors about a length, for errors.Is: of [ReadN] and [Chain.ReadN], which then do not
+// touch the reader, and of ReadFrom with a limit. ErrTooLarge is also what a [Buffer]
+// panics with, as bytes.ErrTooLarge is there.
 var (
 	ErrNegativeLength = errors.New("bufpool: negative length")
 	ErrTooLarge       = errors.New("bufpool: length too large")
@@ -130,7 +132,7 @@ func ReadN(p BufferPool, r io.Reader, n int64, headroom int) (*[]byte, error) {
 		free := (*buf)[have:]
 		m, err := r.Read(free)
 		if m < 0 || m > len(free) {
-			return nil, fmt.Errorf("bufpool: %T returned an invalid count %d from Read", r, m)
+			return nil, errCount(r, "Read", m)
 		}
 		if have += m; have == total {
 			break

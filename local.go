@@ -273,3 +273,5 @@ func (*noCopy) Unlock() {}
 func (s *shelf) clearing() Clear  { return s.clear }
 func (p *Switch) clearing() Clear { return p.clear }
 func (l *Local) clearing() Clear  { return l.clear }
+
+func (l *Local) largest() int { return largestOf(l.sizes) }

@@ -103,6 +103,16 @@ func (s *shelf) mustBeBuilt(name string) {
 	}
 }
 
+// largest returns the largest tier, 0 if there is none.
+func (s *shelf) largest() int { return largestOf(s.sizes) }
+
+func largestOf(sizes []int) int {
+	if len(sizes) == 0 {
+		return 0
+	}
+	return sizes[len(sizes)-1]
+}
+
 func (s *shelf) statistics() Stats {
 	st := s.counters.stats()
 	for _, t := range s.tiers {

@@ -1,0 +1,141 @@
+package bufpool
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+)
+
+// chain is what a Chain refers to. It is recycled, with its arrays; what makes that
+// safe is the generation, which ends with the Chain.
+type chain struct {
+	generation atomic.Uint64
+
+	pool  BufferPool
+	most  int // bytes asked for at a time
+	limit limit
+
+	length int
+	links  []link // from first on; none is empty, but the last during a read
+	first  int
+
+	vectors, unsent net.Buffers // for writev; unsent is what is left of vectors
+}
+
+var chains = sync.Pool{New: func() any { return new(chain) }}
+
+// maxLinks is how many links a chain keeps room for when it is recycled: as many as one
+// writev takes on Linux (IOV_MAX), 56 KiB with the vectors.
+const maxLinks = 1024
+
+func newChain(p BufferPool, most int, l limit) *chain {
+	c := chains.Get().(*chain)
+	c.pool, c.most, c.limit = p, most, l
+	return c
+}
+
+// recycle is for a chain whose generation has ended.
+func (c *chain) recycle() {
+	for c.first < len(c.links) {
+		c.pop()
+	}
+	c.pool, c.length = nil, 0
+	if cap(c.links) > maxLinks {
+		c.links = nil
+	}
+	if cap(c.vectors) > maxLinks {
+		c.vectors = nil
+	}
+	chains.Put(c)
+}
+
+// push appends a link. Where half of the array is free at the front, it is used again.
+func (c *chain) push(l link) {
+	if len(c.links) == cap(c.links) && c.first > len(c.links)/2 {
+		n := copy(c.links, c.links[c.first:])
+		clear(c.links[n:])
+		c.links, c.first = c.links[:n], 0
+	}
+	c.links = append(c.links, l)
+}
+
+// pop gives up the first link.
+func (c *chain) pop() {
+	k := c.links[c.first].chunk
+	c.links[c.first] = link{}
+	if c.first++; c.first == len(c.links) {
+		c.links, c.first = c.links[:0], 0
+	}
+	k.release()
+}
+
+// popLast gives up the last link.
+func (c *chain) popLast() {
+	last := len(c.links) - 1
+	k := c.links[last].chunk
+	c.links[last] = link{}
+	if c.links = c.links[:last]; c.first == last {
+		c.links, c.first = c.links[:0], 0
+	}
+	k.release()
+}
+
+// skip gives up the first n bytes.
+func (c *chain) skip(n int) {
+	c.length -= n
+	for n > 0 {
+		data := &c.links[c.first].data
+		if n < len(*data) {
+			*data = (*data)[n:]
+			return
+		}
+		n -= len(*data)
+		c.pop()
+	}
+}
+
+// tail returns the last link's data, for more to be appended within its capacity; nil
+// if there is none.
+func (c *chain) tail() *[]byte {
+	if len(c.links) == 0 {
+		return nil
+	}
+	return &c.links[len(c.links)-1].data
+}
+
+// take moves the first link out.
+func (c *chain) take() link {
+	l := c.links[c.first]
+	c.links[c.first] = link{}
+	if c.first++; c.first == len(c.links) {
+		c.links, c.first = c.links[:0], 0
+	}
+	c.length -= len(l.data)
+	return l
+}
+
+// join makes the first link hold n bytes of the chain's, which are more than it does.
+// If its chunk has no room for them they move to another.
+func (c *chain) join(n int) {
+	var head link
+	if cap(c.links[c.first].data) >= n {
+		head = c.take()
+	} else {
+		// Some more than n, lest all be copied each time that somebody looks a little
+		// further.
+		head = newLink(c.pool, min(c.length, n+n/4))
+	}
+	for len(head.data) < n {
+		end := len(head.data)
+		m := copy(head.data[end:n], c.links[c.first].data)
+		head.data = head.data[:end+m]
+		c.skip(m)
+	}
+	c.length += n
+	if c.first == 0 { // nothing is left: what was there first is taken or moved
+		c.push(head)
+		return
+	}
+	c.first--
+	c.links[c.first] = head
+}
