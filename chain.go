@@ -61,25 +61,29 @@ func NewChain(p BufferPool, chunk int) Chain {
 			chunk = min(chunk, p.largest())
 		}
 	}
-	return newChain(p, chunk, 0).handle()
+	c := chains.Get().(*chain)
+	c.pool, c.most, c.limit = p, chunk, 0
+	return c.handle()
 }
 
 func (c *chain) handle() Chain { return Chain{c, c.generation.Load()} }
 
 // live returns what c refers to, or panics.
 func (c *Chain) live() *chain {
-	if c.chain != nil && c.chain.generation.Load() == c.generation {
-		return c.chain
+	if c.chain == nil || c.chain.generation.Load() != c.generation {
+		c.start()
 	}
-	return c.start()
+	return c.chain
 }
 
-func (c *Chain) start() *chain {
+// start makes a zero Chain usable. It stays out of line, for live to be inlined.
+//
+//go:noinline
+func (c *Chain) start() {
 	if c.chain != nil {
 		panic("bufpool: stale Chain: it was released, or the one of which it is a copy")
 	}
 	*c = NewChain(nil, 0)
-	return c.chain
 }
 
 // Release ends the Chain: its chunks go back to the pool, but for those that other
@@ -155,6 +159,10 @@ func (c *Chain) Contiguous() []byte {
 // io.EOF. It panics if n is negative.
 func (c *Chain) Discard(n int) (discarded int, err error) {
 	s := c.live()
+	if uint(n) < uint(s.length) {
+		s.skip(n)
+		return n, nil
+	}
 	mustNotBeNegative(n)
 	if n > s.length {
 		n, err = s.length, io.EOF
@@ -175,18 +183,21 @@ func (c *Chain) Slice(from, to int) Chain {
 	if from < 0 || to < from || to > s.length {
 		panic(fmt.Sprintf("bufpool: Slice [%d:%d] of %d bytes", from, to, s.length))
 	}
-	part := newChain(s.pool, s.most, s.limit)
+	part := s.part()
 	part.length = to - from
-	for _, l := range s.links[s.first:] {
-		if to <= 0 || from == to {
-			break
-		}
-		n := len(l.data)
-		if from < n {
-			part.push(l.share(max(from, 0), min(to, n)))
-		}
-		from, to = from-n, to-n
+	if from == to {
+		return part.handle()
 	}
+	i := s.first
+	for from >= len(s.links[i].data) {
+		from, to = from-len(s.links[i].data), to-len(s.links[i].data)
+		i++
+	}
+	for ; to > len(s.links[i].data); i++ {
+		part.push(s.links[i].share(from, len(s.links[i].data)))
+		from, to = 0, to-len(s.links[i].data)
+	}
+	part.push(s.links[i].share(from, to))
 	return part.handle()
 }
 
@@ -198,17 +209,18 @@ func (c *Chain) Split(n int) Chain {
 	if n < 0 || n > s.length {
 		panic(fmt.Sprintf("bufpool: Split at %d of %d bytes", n, s.length))
 	}
-	part := newChain(s.pool, s.most, s.limit)
+	part := s.part()
 	part.length = n
 	for n > 0 {
-		if data := s.links[s.first].data; n < len(data) {
-			part.push(s.links[s.first].share(0, n))
-			s.skip(n)
+		l := &s.links[s.first]
+		if n < len(l.data) {
+			part.push(l.share(0, n))
+			l.data = l.data[n:]
+			s.length -= n
 			break
 		}
-		l := s.take()
-		part.push(l)
 		n -= len(l.data)
+		part.push(s.take())
 	}
 	return part.handle()
 }

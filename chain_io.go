@@ -9,7 +9,15 @@ import (
 // Write appends a copy of p, in the last chunk as far as there is room. The error is
 // always nil. It panics as the pool's Get does, with what was appended so far in the
 // Chain.
-func (c *Chain) Write(p []byte) (int, error) { return write(c.live(), p), nil }
+func (c *Chain) Write(p []byte) (int, error) {
+	s := c.live()
+	if data := s.tail(); data != nil && len(p) <= cap(*data)-len(*data) {
+		*data = append(*data, p...)
+		s.length += len(p)
+		return len(p), nil
+	}
+	return write(s, p), nil
+}
 
 // WriteString appends s, as Write does.
 func (c *Chain) WriteString(s string) (int, error) { return write(c.live(), s), nil }

@@ -11,13 +11,19 @@ import (
 type chain struct {
 	generation atomic.Uint64
 
-	pool  BufferPool
-	most  int // bytes asked for at a time
-	limit limit
-
-	length int
 	links  []link // from first on; none is empty, but the last during a read
 	first  int
+	length int
+	pool   BufferPool
+	most   int // bytes asked for at a time
+	limit  limit
+
+	// spare is for the parts of this one, of which there is often one at a time: it
+	// costs half of what a sync.Pool takes. It stays with this one; taken tells
+	// whether a Chain has it.
+	spare   atomic.Pointer[chain]
+	isSpare bool
+	taken   atomic.Uint32
 
 	vectors, unsent net.Buffers // for writev; unsent is what is left of vectors
 }
@@ -28,23 +34,43 @@ var chains = sync.Pool{New: func() any { return new(chain) }}
 // writev takes on Linux (IOV_MAX), 56 KiB with the vectors.
 const maxLinks = 1024
 
-func newChain(p BufferPool, most int, l limit) *chain {
-	c := chains.Get().(*chain)
-	c.pool, c.most, c.limit = p, most, l
-	return c
+// part returns an empty chain like c.
+func (c *chain) part() *chain {
+	p := c.spare.Load()
+	if p == nil || !p.taken.CompareAndSwap(0, 1) {
+		p = c.anotherPart()
+	}
+	p.pool, p.most, p.limit = c.pool, c.most, c.limit
+	return p
+}
+
+// anotherPart returns one from the pool, which is the spare from now on if there is none
+// yet. A spare has no spare itself, or parts of parts of parts would all be kept.
+func (c *chain) anotherPart() *chain {
+	p := chains.Get().(*chain)
+	if !c.isSpare && c.spare.Load() == nil {
+		p.taken.Store(1)
+		p.spare.Store(nil)
+		p.isSpare = c.spare.CompareAndSwap(nil, p)
+	}
+	return p
 }
 
 // recycle is for a chain whose generation has ended.
 func (c *chain) recycle() {
-	for c.first < len(c.links) {
-		c.pop()
+	links := c.links[c.first:]
+	for i := range links {
+		k := links[i].chunk
+		links[i] = link{}
+		k.release()
 	}
-	c.pool, c.length = nil, 0
-	if cap(c.links) > maxLinks {
-		c.links = nil
+	c.links, c.first, c.length, c.pool = c.links[:0], 0, 0, nil
+	if cap(c.links) > maxLinks || cap(c.vectors) > maxLinks {
+		c.links, c.vectors = nil, nil
 	}
-	if cap(c.vectors) > maxLinks {
-		c.vectors = nil
+	if c.isSpare {
+		c.taken.Store(0)
+		return
 	}
 	chains.Put(c)
 }
@@ -84,12 +110,12 @@ func (c *chain) popLast() {
 func (c *chain) skip(n int) {
 	c.length -= n
 	for n > 0 {
-		data := &c.links[c.first].data
-		if n < len(*data) {
-			*data = (*data)[n:]
+		l := &c.links[c.first]
+		if n < len(l.data) {
+			l.data = l.data[n:]
 			return
 		}
-		n -= len(*data)
+		n -= len(l.data)
 		c.pop()
 	}
 }

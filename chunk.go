@@ -28,14 +28,16 @@ var chunks = sync.Pool{New: func() any { return new(chunk) }}
 func newLink(p BufferPool, n int) link {
 	buf := p.Get(n)
 	k := chunks.Get().(*chunk)
-	k.refs.Store(1)
+	if k.refs.Load() == 0 {
+		k.refs.Store(1)
+	}
 	k.buf, k.pool = buf, p
 	return link{k, (*buf)[:0]}
 }
 
 // share returns a link to a part of l that ends where its data ends, at most, and that
 // may write nowhere.
-func (l link) share(from, to int) link {
+func (l *link) share(from, to int) link {
 	l.chunk.refs.Add(1)
 	return link{l.chunk, l.data[from:to:to]}
 }
@@ -43,9 +45,12 @@ func (l link) share(from, to int) link {
 // release gives up one link's reference. Who has the only one needs no atomic addition:
 // there is nobody else to make another.
 func (k *chunk) release() {
-	if k.refs.Load() != 1 && k.refs.Add(-1) > 0 {
-		return
+	if k.refs.Load() == 1 || k.refs.Add(-1) == 0 {
+		k.free()
 	}
+}
+
+func (k *chunk) free() {
 	buf, pool := k.buf, k.pool
 	k.buf, k.pool = nil, nil
 	chunks.Put(k)
