@@ -12,8 +12,8 @@ func (b *Buffer) grow(n int) (old *[]byte) {
 }
 
 // slide makes room for n more bytes at the end by moving the contents to the front, if
-// that takes no more time, in the long run, than growing: with at most half of the room
-// in use, twice as many bytes as it moves were written since the last time.
+// they and the n bytes take half of the room at most: then more bytes were written since
+// the last time than it moves.
 func (b *Buffer) slide(n int) bool {
 	base, have := b.base.Load(), b.Len()
 	if base == nil {
@@ -27,9 +27,9 @@ func (b *Buffer) slide(n int) bool {
 	return true
 }
 
-// growFront makes room for n bytes in front of the contents. It leaves as much in front
-// of those as behind the contents, so that n bytes in small steps move them a few times
-// only, from whichever end.
+// growFront makes room for n bytes in front of the contents, and as much in front of
+// those as it leaves behind the contents, so that neither end moves them again soon. A
+// buffer more than four fifths full is not worth that.
 func (b *Buffer) growFront(n int) {
 	if b.base.Load() == nil {
 		b.grow(0)
@@ -38,7 +38,7 @@ func (b *Buffer) growFront(n int) {
 		return
 	}
 	base, have := b.base.Load(), b.Len()
-	if n > cap(b.buf)-have {
+	if n > cap(b.buf)-have-have/4 {
 		base = b.larger(0, n)
 	}
 	b.putBack(b.moveTo(base, n+(cap(*base)-n-have)/2))

@@ -44,13 +44,13 @@ func (c *chain) part() *chain {
 	return p
 }
 
-// anotherPart returns one from the pool, which is the spare from now on if there is none
-// yet. A spare has no spare itself, or parts of parts of parts would all be kept.
+// anotherPart returns one from the pool. It is the spare from now on if there is none
+// yet and it has none itself: so there are at most two in a row, and in time all that
+// are recycled have one.
 func (c *chain) anotherPart() *chain {
 	p := chains.Get().(*chain)
-	if !c.isSpare && c.spare.Load() == nil {
+	if !c.isSpare && c.spare.Load() == nil && p.spare.Load() == nil {
 		p.taken.Store(1)
-		p.spare.Store(nil)
 		p.isSpare = c.spare.CompareAndSwap(nil, p)
 	}
 	return p

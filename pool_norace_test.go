@@ -8,6 +8,7 @@ package bufpool_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"runtime"
 	"testing"
 
@@ -157,6 +158,188 @@ func TestGrowAndReadNDoNotAllocate(t *testing.T) {
 			}
 		}); per != 0 {
 			t.Errorf("ReadN(%d): %.0f allocations in %d calls, want 0", n, per, times)
+		}
+	}
+}
+
+// zeroReader and writerOnly have no fast paths.
+type zeroReader struct{ n, left int }
+
+func (z *zeroReader) Read(p []byte) (int, error) {
+	if z.left == 0 {
+		z.left = z.n
+		return 0, io.EOF
+	}
+	n := min(len(p), z.left)
+	z.left -= n
+	return n, nil
+}
+
+type countingWriter struct{ n int }
+
+func (w *countingWriter) Write(p []byte) (int, error) {
+	w.n += len(p)
+	return len(p), nil
+}
+
+func TestBufferDoesNotAllocate(t *testing.T) {
+	pooltest.Exactly(t)
+	for _, size := range []int{1, 200, 4096, 33_000, 1 << 20} {
+		p := bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))
+		b := bufpool.NewBuffer(p, 52)
+		data := make([]byte, size)
+		text := string(data[:1])
+		r, w := &zeroReader{size, size}, new(countingWriter)
+		times := min(1000, 50_000_000/size)
+		for what, f := range map[string]func(){
+			"Write":    func() { b.Write(data) },
+			"in steps": func() { writeInSteps(b, data) },
+			"all": func() {
+				b.WriteString(text)
+				b.WriteByte(1)
+				b.WriteRune('…')
+				b.ReadByte()
+				b.Next(1)
+				b.Peek(1)
+			},
+			"ReadFrom":  func() { b.ReadFrom(r) },
+			"WriteTo":   func() { b.Write(data); b.WriteTo(w) },
+			"Read":      func() { b.Write(data); b.Read(data) },
+			"Prepend":   func() { b.Write(data); b.Prepend(52); b.Prepend(52) },
+			"Available": func() { b.Grow(size); b.Write(append(b.AvailableBuffer(), data...)) },
+			"Detach":    func() { b.Write(data); p.Put(b.Detach()) },
+			"Reset":     func() { b.Write(data); b.Reset() },
+		} {
+			if per := pooltest.Allocs(func() {
+				for range times {
+					f()
+					b.Release()
+				}
+			}); per != 0 {
+				t.Errorf("%s, %d bytes: %.0f allocations in %d calls", what, size, per, times)
+			}
+		}
+	}
+}
+
+func writeInSteps(b io.Writer, data []byte) {
+	for step := 1; len(data) > 0; step = step*7%1000 + 1 {
+		n := min(step, len(data))
+		b.Write(data[:n])
+		data = data[n:]
+	}
+}
+
+func TestChainDoesNotAllocate(t *testing.T) {
+	pooltest.Exactly(t)
+	for _, size := range []int{1, 200, 4096, 33_000, 1 << 20} {
+		p := bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))
+		data := make([]byte, size)
+		text := string(data)
+		r, w := &zeroReader{size, size}, new(countingWriter)
+		limited := &io.LimitedReader{}
+		for what, f := range map[string]func(c *bufpool.Chain){
+			"Write":      func(c *bufpool.Chain) { c.Write(data); c.WriteString(text); c.WriteByte(1) },
+			"in steps":   func(c *bufpool.Chain) { writeInSteps(c, data) },
+			"ReadFrom":   func(c *bufpool.Chain) { c.ReadFrom(r) },
+			"limited":    func(c *bufpool.Chain) { limited.R, limited.N = r, 1<<40; c.ReadFrom(limited) },
+			"ReadN":      func(c *bufpool.Chain) { r.left = size; c.ReadN(r, int64(size)) },
+			"Read":       func(c *bufpool.Chain) { c.Write(data); c.ReadByte(); c.Read(data) },
+			"Peek":       func(c *bufpool.Chain) { c.Write(data); c.Peek(size); c.Peek(1) },
+			"Contiguous": func(c *bufpool.Chain) { c.Write(data); c.Contiguous() },
+			"Discard":    func(c *bufpool.Chain) { c.Write(data); c.Discard(size / 2); c.Discard(size) },
+			"WriteTo":    func(c *bufpool.Chain) { c.Write(data); c.WriteTo(w) },
+			"Slice":      func(c *bufpool.Chain) { c.Write(data); s := c.Slice(size/2, size); s.Release() },
+			"two Slices": func(c *bufpool.Chain) {
+				c.Write(data)
+				s, u := c.Slice(0, 1), c.Slice(0, size)
+				s.Release()
+				u.Release()
+			},
+			"Split":       func(c *bufpool.Chain) { c.Write(data); s := c.Split(size / 2); s.Release() },
+			"Split twice": func(c *bufpool.Chain) { c.Write(data); s := c.Split(size); u := s.Split(0); s.Release(); u.Release() },
+		} {
+			times := min(1000, 50_000_000/size)
+			var c bufpool.Chain
+			if per := pooltest.Allocs(func() {
+				for range times {
+					c = bufpool.NewChain(p, 0)
+					f(&c)
+					c.Release()
+				}
+			}); per != 0 {
+				t.Errorf("%s, %d bytes: %.0f allocations in %d calls", what, size, per, times)
+			}
+		}
+	}
+}
+
+// A message of 10 MiB through sockets.
+func TestRelayDoesNotAllocate(t *testing.T) {
+	for _, network := range []string{"tcp", "unix"} {
+		pooltest.Exactly(t)
+		const size = 10 << 20
+		source, in := socketPair(t, network)
+		out, sink := socketPair(t, network)
+		next := make(chan bool)
+		defer close(next)
+		go func() {
+			data := make([]byte, size)
+			for range next {
+				source.Write(data)
+			}
+		}()
+		drained := make(chan bool)
+		go func() {
+			buf := make([]byte, 256<<10)
+			for n := 0; ; {
+				m, err := sink.Read(buf)
+				if err != nil {
+					return
+				}
+				if n += m; n == size {
+					n = 0
+					drained <- true
+				}
+			}
+		}()
+		c := bufpool.NewChain(bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20))), 0)
+		if per := pooltest.Allocs(func() {
+			for range 5 {
+				next <- true
+				if n, err := c.ReadN(in, size); n != size || err != nil {
+					t.Error(n, err)
+				}
+				if n, err := c.WriteTo(out); n != size || err != nil {
+					t.Error(n, err)
+				}
+				<-drained
+			}
+		}); per != 0 {
+			t.Errorf("%s: %.0f allocations in 5 messages", network, per)
+		}
+		c.Release()
+	}
+}
+
+func TestCopyDoesNotAllocate(t *testing.T) {
+	pooltest.Exactly(t)
+	var p bufpool.BufferPool = bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))
+	r, w := &zeroReader{1000, 1000}, new(countingWriter)
+	mustNotAllocate(t, "Copy", func() { bufpool.Copy(w, r, p) })
+}
+
+func TestSlicesDoNotAllocate(t *testing.T) {
+	pooltest.Exactly(t)
+	binary := bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20)))
+	for name, p := range map[string]bufpool.BufferPool{"own": binary, "any": struct{ bufpool.BufferPool }{binary}} {
+		for _, size := range []int{1, 4096, 32 << 10} {
+			s := bufpool.NewSlices(p, size)
+			mustNotAllocate(t, name, func() {
+				a, b := s.Get(), s.Get()
+				s.Put(a)
+				s.Put(b)
+			})
 		}
 	}
 }
