@@ -37,6 +37,7 @@ type Buffer struct {
 	base     atomic.Pointer[[]byte] // what pool lent, or nil
 	buf      []byte                 // (*base)[:end]; the contents end with it
 	off      int                    // and start here
+	high     int                    // and ended here at most, before they became shorter
 	headroom int                    // and started here
 	limit    limit                  // of ReadFrom
 }
@@ -210,6 +211,7 @@ func (b *Buffer) Truncate(n int) {
 		b.rewind()
 		return
 	}
+	b.high = max(b.high, len(b.buf))
 	b.buf = b.buf[:b.off+n]
 }
 
@@ -231,7 +233,7 @@ func (b *Buffer) Release() {
 	if base == nil || !b.base.CompareAndSwap(base, nil) {
 		return
 	}
-	b.buf, b.off = nil, 0
+	b.buf, b.off, b.high = nil, 0, 0
 	b.putBack(base)
 }
 
@@ -239,16 +241,23 @@ func (b *Buffer) Release() {
 // Buffer empty: put it into the pool of the Buffer when it is no longer needed. The
 // contents are the last Len bytes of the slice, which starts with the headroom,
 // less what was prepended. It returns nil if the Buffer has no memory.
+//
+// The contents are moved if some of what was in front of them was read. If they were
+// longer once, and had not to be moved since, they are copied to another buffer of the
+// pool: in a checked one, old bytes behind the length would be an overrun.
 func (b *Buffer) Detach() *[]byte {
-	base := b.base.Load()
-	if base == nil || !b.base.CompareAndSwap(base, nil) {
+	if b.base.Load() == nil {
 		return nil
 	}
 	if b.off > b.headroom {
-		b.buf = b.buf[:b.headroom+copy(b.buf[b.headroom:], b.buf[b.off:])]
+		b.moveTo(b.base.Load(), b.headroom)
 	}
+	if b.high > len(b.buf) {
+		b.putBack(b.moveTo(b.pool.Get(len(b.buf)), b.off))
+	}
+	base := b.base.Swap(nil)
 	*base = b.buf
-	b.buf, b.off = nil, 0
+	b.buf, b.off, b.high = nil, 0, 0
 	return base
 }
 

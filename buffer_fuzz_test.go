@@ -227,7 +227,10 @@ func runBuffer(t *testing.T, p *program) {
 			want.Write(all)
 		case 20:
 			what = "Grow of what cannot be"
-			for _, n := range []int{-1, math.MaxInt - 5} {
+			for _, n := range []int{-1, math.MaxInt - b.Len() - headroom + 1} {
+				if n > 0 && b.Len()+headroom == 0 {
+					continue // may be had, on 32-bit platforms
+				}
 				before := b.Cap()
 				if o := outcomeOf(func() (int64, error) { b.Grow(n); return 0, nil }); !o.panicked || b.Cap() != before {
 					t.Fatal(what, n, o)

@@ -62,19 +62,22 @@ func (b *Buffer) larger(front, n int) *[]byte {
 // moveTo moves the contents to offset off of base, which may be the present buffer, and
 // returns that if not.
 func (b *Buffer) moveTo(base *[]byte, off int) (old *[]byte) {
-	whole := (*base)[:cap(*base)]
+	whole, end := (*base)[:cap(*base)], len(b.buf)
 	b.buf = whole[:off+copy(whole[off:], b.buf[b.off:])]
 	b.off = off
 	if old = b.base.Load(); old == base {
+		b.high = max(b.high, end)
 		return nil
 	}
 	b.base.Store(base)
+	b.high = 0
 	return old
 }
 
 // rewind gives an empty Buffer all of its room again.
 func (b *Buffer) rewind() {
 	if b.base.Load() != nil {
+		b.high = max(b.high, len(b.buf))
 		b.buf, b.off = b.buf[:b.headroom], b.headroom
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"testing/iotest"
 
 	"github.com/bufpool/bufpool"
+	"github.com/bufpool/bufpool/internal/balance"
 	"github.com/bufpool/bufpool/internal/pooltest"
 )
 
@@ -694,7 +695,7 @@ func TestChainBoundsPanic(t *testing.T) {
 
 // A queue that never empties has as many links as chunks, and no more.
 func TestAChainThatNeverEnds(t *testing.T) {
-	p := newBalanced(t)
+	p := balance.New(bufpool.Must(bufpool.NewSized(1000)))
 	c := bufpool.NewChain(p, 1000)
 	c.Write(make([]byte, 10_000))
 	heap := pooltest.Heap()

@@ -74,9 +74,8 @@ func TestCopyTakesOneBuffer(t *testing.T) {
 
 // Of a LimitedReader, no more than is left.
 func TestCopyOfALimitedReader(t *testing.T) {
-	p := newBalanced(t)
 	for n, asked := range map[int64]int{-1: 1, 0: 1, 1: 1, 1000: 1000, 32<<10 - 1: 32<<10 - 1, 32 << 10: 32 << 10, 1 << 40: 32 << 10} {
-		q := pooltest.NewBalance(t, p)
+		q := newBalanced(t)
 		got, err := bufpool.Copy(onlyWriter{io.Discard}, &io.LimitedReader{R: bytes.NewReader(pattern(40_000)), N: n}, q)
 		if got != max(0, min(n, 40_000)) || err != nil || q.Counts().LargestGet != asked {
 			t.Errorf("%d: copied %d, %v, %d bytes asked for", n, got, err, q.Counts().LargestGet)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bufpool/bufpool"
 	"github.com/bufpool/bufpool/check"
+	"github.com/bufpool/bufpool/internal/balance"
 	"github.com/bufpool/bufpool/internal/pooltest"
 )
 
@@ -48,7 +49,9 @@ func TestSlices(t *testing.T) {
 			}
 			s.Put(nil)
 			s.Put([]byte{})
-			s.Put(make([]byte, 5))
+			if _, ok := base.(*balance.Pool); !ok {
+				s.Put(make([]byte, 5))
+			}
 		}
 	}
 }
