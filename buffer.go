@@ -95,17 +95,20 @@ func (b *Buffer) AvailableBuffer() []byte { return b.buf[len(b.buf):] }
 // Write appends p. The error is always nil. It panics if there is no memory, as Grow
 // does.
 func (b *Buffer) Write(p []byte) (int, error) {
-	var old *[]byte
 	if len(p) > cap(b.buf)-len(b.buf) {
-		old = b.grow(len(p))
-	}
-	end := len(b.buf)
-	b.buf = b.buf[:end+len(p)]
-	copy(b.buf[end:], p)
-	if old != nil { // not before: p may be in it
-		b.putBack(old)
+		b.writeMore(p)
+	} else {
+		b.buf = append(b.buf, p...)
 	}
 	return len(p), nil
+}
+
+// writeMore is Write where there is no room. What had no room goes back last: p may be
+// a part of it.
+func (b *Buffer) writeMore(p []byte) {
+	old := b.grow(len(p))
+	b.buf = append(b.buf, p...)
+	b.putBack(old)
 }
 
 // WriteString appends s, as Write does.
@@ -113,9 +116,8 @@ func (b *Buffer) WriteString(s string) (int, error) {
 	if len(s) > cap(b.buf)-len(b.buf) {
 		b.Grow(len(s))
 	}
-	end := len(b.buf)
-	b.buf = b.buf[:end+len(s)]
-	return copy(b.buf[end:], s), nil
+	b.buf = append(b.buf, s...)
+	return len(s), nil
 }
 
 // WriteByte appends c, as Write does.

@@ -69,20 +69,20 @@ func (c *Chain) SetReadLimit(n int64) { c.live().limit = newLimit(n) }
 //
 // It takes a chunk when the last one is full, of at most as much as there is already:
 // a reader that stalls costs twice what it sent, and 1 KiB at least, before rounding to
-// tiers. Of an io.LimitedReader it is known how much may come: for that, chunks
-// are as large as may be.
+// tiers. Of an io.LimitedReader it is known how much may come: the first chunk is of
+// that, up to 128 KiB.
 //
 // It panics, with what it read so far in the Chain, if r returns a count that cannot
 // be, and as Write does.
 func (c *Chain) ReadFrom(r io.Reader) (n int64, err error) {
 	s := c.live()
 	in := s.limit.of(r)
-	known := false
+	least := minChunk
 	if l, ok := r.(*io.LimitedReader); ok {
-		known = true
+		least = firstStage
 		in.left = min(in.left, max(l.N, 0))
 	}
-	n, err = s.fill(&in, known)
+	n, err = s.fill(&in, least)
 	if s.limit != 0 && n == int64(s.limit) { // with the byte too many
 		s.dropLast()
 		return n - 1, s.limit.err()
@@ -94,8 +94,9 @@ func (c *Chain) ReadFrom(r io.Reader) (n int64, err error) {
 }
 
 // ReadN appends exactly n bytes of r, and returns how many that were. n may be what a
-// peer announced: it is not trusted beyond one chunk. Bound it all the same: a peer that
-// does send what it announced is believed.
+// peer announced: it is not trusted, and a forged one costs a chunk of 128 KiB, however
+// large it is. Bound it all the same: a peer that does send what it announced is
+// believed.
 //
 // The errors are those of io.ReadFull: io.EOF if there was no byte at all,
 // io.ErrUnexpectedEOF if there were fewer than n, otherwise the reader's, or as
@@ -107,7 +108,7 @@ func (c *Chain) ReadN(r io.Reader, n int64) (read int64, err error) {
 		return 0, fmt.Errorf("%w %d", ErrNegativeLength, n)
 	}
 	in := source{r: r, left: n}
-	read, err = s.fill(&in, true)
+	read, err = s.fill(&in, firstStage)
 	if read == n {
 		return n, nil
 	}
@@ -117,17 +118,15 @@ func (c *Chain) ReadN(r io.Reader, n int64) (read int64, err error) {
 	return read, err
 }
 
-// fill appends what in gives. known says that all that is left may be expected.
-func (c *chain) fill(in *source, known bool) (n int64, err error) {
+// fill appends what in gives. A chunk is asked for of least bytes at least, or what is
+// left.
+func (c *chain) fill(in *source, least int) (n int64, err error) {
 	defer c.trim()
-	least := int64(min(minRead, max(1, c.most/2))) // room for a Read; less is left over
+	room := int64(min(minRead, max(1, c.most/2))) // for a Read; less than that is left over
 	for err == nil && in.left > 0 {
 		data := c.tail()
-		if data == nil || int64(cap(*data)-len(*data)) < min(least, in.left) {
-			size := c.most
-			if !known {
-				size = min(size, max(c.length, minChunk))
-			}
+		if data == nil || int64(cap(*data)-len(*data)) < min(room, in.left) {
+			size := min(c.most, max(c.length, least))
 			c.push(newLink(c.pool, int(min(int64(size), in.left))))
 			data = c.tail()
 		}

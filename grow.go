@@ -49,8 +49,8 @@ func Grow(p BufferPool, b *[]byte, n int) *[]byte {
 }
 
 const (
-	// firstStage bounds what ReadN takes on a peer's word alone. Below it a
-	// length is read in one piece, which covers nearly all messages.
+	// firstStage bounds what ReadN, of a pool or a Chain, takes on a peer's word
+	// alone. Below it a length is read in one piece, which covers nearly all messages.
 	firstStage = 128 << 10
 
 	// A stage is 1<<stageShift times the one before. With 16, a forged length

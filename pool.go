@@ -17,6 +17,11 @@
 // [Sized] is a single tier, and [Nop] pools nothing. [Local] is a cache for one
 // goroutine in front of any of them.
 //
+// On top of any pool there is what is otherwise written by hand: [Grow] and [ReadN], for
+// more room and for bytes of a length that is not trusted; [Buffer], a bytes.Buffer;
+// [Chain], a message in chunks that can be cut and shared; [Copy], which is io.Copy; and
+// [Slices], for code that wants plain slices.
+//
 // # Ownership
 //
 // Read this first: a buffer used after it was given back hands one user's data

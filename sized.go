@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// tier is one capacity over one sync.Pool. No other code touches a sync.Pool.
+// tier is one capacity over one sync.Pool. No other code has a sync.Pool of buffers.
 //
 // Get of every pool ends in the same few lines: take a buffer, see that its
 // header is as it was at Put, set the length. They are written out in each Get
