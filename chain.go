@@ -62,7 +62,7 @@ func NewChain(p BufferPool, chunk int) Chain {
 		}
 	}
 	c := chains.Get().(*chain)
-	c.pool, c.most, c.limit = p, chunk, 0
+	c.home, c.pool, c.most, c.limit = c, p, chunk, 0
 	return c.handle()
 }
 
@@ -184,21 +184,23 @@ func (c *Chain) Slice(from, to int) Chain {
 		panic(fmt.Sprintf("bufpool: Slice [%d:%d] of %d bytes", from, to, s.length))
 	}
 	part := s.part()
-	part.length = to - from
-	if from == to {
+	if part.length = to - from; from == to {
 		return part.handle()
 	}
-	i := s.first
-	for from >= len(s.links[i].data) {
-		from, to = from-len(s.links[i].data), to-len(s.links[i].data)
+	l := &s.links[s.first]
+	for i := s.first; ; {
+		n := len(l.data)
+		if from < n {
+			part.push(l.share(from, min(to, n)))
+			from = n
+		}
+		if to <= n {
+			return part.handle()
+		}
+		from, to = from-n, to-n
 		i++
+		l = &s.links[i]
 	}
-	for ; to > len(s.links[i].data); i++ {
-		part.push(s.links[i].share(from, len(s.links[i].data)))
-		from, to = 0, to-len(s.links[i].data)
-	}
-	part.push(s.links[i].share(from, to))
-	return part.handle()
 }
 
 // Split takes the first n bytes out of the Chain and returns them as one of their own,

@@ -18,12 +18,15 @@ type chain struct {
 	most   int // bytes asked for at a time
 	limit  limit
 
-	// spare is for the parts of this one, of which there is often one at a time: it
-	// costs half of what a sync.Pool takes. It stays with this one; taken tells
-	// whether a Chain has it.
-	spare   atomic.Pointer[chain]
+	// last is the spare that became a part of this one last, and probably is free again.
+	// spares are for the parts of this one and the parts of those, of which there are
+	// often a few at a time: one costs half of what a sync.Pool takes. They stay with
+	// this one, which is their home; taken tells whether a Chain has one.
+	last    atomic.Pointer[chain]
+	home    *chain
+	spares  [4]atomic.Pointer[chain]
 	isSpare bool
-	taken   atomic.Uint32
+	taken   atomic.Bool
 
 	vectors, unsent net.Buffers // for writev; unsent is what is left of vectors
 }
@@ -36,32 +39,47 @@ const maxLinks = 1024
 
 // part returns an empty chain like c.
 func (c *chain) part() *chain {
-	p := c.spare.Load()
-	if p == nil || !p.taken.CompareAndSwap(0, 1) {
+	p := c.last.Load()
+	if p == nil || !p.taken.CompareAndSwap(false, true) {
 		p = c.anotherPart()
 	}
 	p.pool, p.most, p.limit = c.pool, c.most, c.limit
 	return p
 }
 
-// anotherPart returns one from the pool. It is the spare from now on if there is none
-// yet and it has none itself: so there are at most two in a row, and in time all that
-// are recycled have one.
+// anotherPart returns a spare or, if all are taken, one from the pool. That is a spare
+// from now on if there is a place and it is not the home of some.
 func (c *chain) anotherPart() *chain {
-	p := chains.Get().(*chain)
-	if !c.isSpare && c.spare.Load() == nil && p.spare.Load() == nil {
-		p.taken.Store(1)
-		p.isSpare = c.spare.CompareAndSwap(nil, p)
+	for i := range c.home.spares {
+		place := &c.home.spares[i]
+		p := place.Load()
+		if p == nil {
+			p = chains.Get().(*chain)
+			if p.home = c.home; p.spares[0].Load() != nil {
+				return p
+			}
+			p.taken.Store(true)
+			if p.isSpare = place.CompareAndSwap(nil, p); p.isSpare {
+				c.last.Store(p)
+			}
+			return p
+		}
+		if !p.taken.Load() && p.taken.CompareAndSwap(false, true) {
+			c.last.Store(p)
+			return p
+		}
 	}
+	p := chains.Get().(*chain)
+	p.home = c.home
 	return p
 }
 
 // recycle is for a chain whose generation has ended.
 func (c *chain) recycle() {
-	links := c.links[c.first:]
-	for i := range links {
-		k := links[i].chunk
-		links[i] = link{}
+	for i := c.first; i < len(c.links); i++ {
+		l := &c.links[i]
+		k := l.chunk
+		l.chunk, l.data = nil, nil
 		k.release()
 	}
 	c.links, c.first, c.length, c.pool = c.links[:0], 0, 0, nil
@@ -69,9 +87,10 @@ func (c *chain) recycle() {
 		c.links, c.vectors = nil, nil
 	}
 	if c.isSpare {
-		c.taken.Store(0)
+		c.taken.Store(false)
 		return
 	}
+	c.home = nil
 	chains.Put(c)
 }
 
