@@ -1,0 +1,5 @@
+//go:build race
+
+package grpc_test
+
+const raceEnabled = true
