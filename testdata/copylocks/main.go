@@ -14,6 +14,7 @@ func main() {
 	zero := new(bufpool.Switch)
 	local := bufpool.NewLocal(nil, 0)
 	checked := bufpool.Must(check.New(local))
-	a, b, c, d, e, f, g := *tiered, *binary, *stepped, *sized, *zero, *local, *checked
-	_, _, _, _, _, _, _ = &a, &b, &c, &d, &e, &f, &g
+	buffer, slices := bufpool.NewBuffer(nil, 0), bufpool.NewSlices(nil, 0)
+	a, b, c, d, e, f, g, h, i := *tiered, *binary, *stepped, *sized, *zero, *local, *checked, *buffer, *slices
+	_, _, _, _, _, _, _, _, _ = &a, &b, &c, &d, &e, &f, &g, &h, &i
 }
