@@ -82,7 +82,7 @@ func runBuffer(t *testing.T, p *program) {
 		case 6:
 			what = "Next"
 			n := p.size()
-			if got, wanted := b.Next(n), want.Next(n); !bytes.Equal(got, wanted) {
+			if got, wanted := b.Next(n), want.Next(n); !bytes.Equal(got, wanted) || cap(got) != len(got) {
 				t.Fatal(what, n, got, wanted)
 			}
 			read = true
@@ -90,7 +90,7 @@ func runBuffer(t *testing.T, p *program) {
 			what = "Peek"
 			n := p.size()
 			got, err := b.Peek(n)
-			if wanted, wantErr := want.Peek(n); err != wantErr || !bytes.Equal(got, wanted) {
+			if wanted, wantErr := want.Peek(n); err != wantErr || !bytes.Equal(got, wanted) || cap(got) != len(got) {
 				t.Fatal(what, n, err, wantErr)
 			}
 		case 8:

@@ -50,9 +50,6 @@ func (b *Buffer) readAside(in *source) (n int, err error) {
 	aside := b.pool.Get(minRead)
 	defer b.pool.Put(aside)
 	n, err = in.read(*aside)
-	if n > b.Available() {
-		b.Grow(n + minRead)
-	}
 	b.Write((*aside)[:n])
 	return n, err
 }

@@ -50,7 +50,7 @@ func (b *Buffer) growFront(n int) {
 // times at most on average.
 func (b *Buffer) larger(front, n int) *[]byte {
 	have := b.Len()
-	if front > math.MaxInt-have || n > math.MaxInt-have-front {
+	if n > math.MaxInt-have-front {
 		panic(ErrTooLarge)
 	}
 	if b.pool == nil {

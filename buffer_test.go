@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/iotest"
 
@@ -277,14 +276,12 @@ func TestDetachAfterReadsAndPrepends(t *testing.T) {
 // apache/geode#5703: several release at once.
 func TestReleaseOfABufferByManyGoroutines(t *testing.T) {
 	p := newBalanced(t)
-	for range 200 {
-		b := bufpool.NewBuffer(p, 0)
-		b.WriteString("x")
-		var wg sync.WaitGroup
-		for range 64 {
-			wg.Go(b.Release)
+	for _, goroutines := range []int{64, 2} {
+		for range 4000 / goroutines {
+			b := bufpool.NewBuffer(p, 0)
+			b.WriteString("x")
+			together(goroutines, b.Release)
 		}
-		wg.Wait()
 	}
 	pooltest.MustBalance(t, p)
 }
@@ -473,6 +470,108 @@ func TestPrepend(t *testing.T) {
 	}
 }
 
+// A rune is several bytes, of which some may not fit.
+func TestWriteRuneGrowsThroughThePool(t *testing.T) {
+	p := pooltest.NewBalance(t, bufpool.Must(bufpool.NewTiered([]int{100, 1000})))
+	for free := range 5 {
+		b := bufpool.NewBuffer(p, 0)
+		b.Write(make([]byte, 100-free))
+		b.WriteRune('…')
+		if n := b.Len(); n != 103-free || b.Cap() != 100 && b.Cap() != 1000 {
+			t.Errorf("%d free: length %d, capacity %d", free, n, b.Cap())
+		}
+		b.Release()
+	}
+	pooltest.MustBalance(t, p)
+}
+
+// Read to its end, a Buffer has all its room again, however it was read and is written
+// next.
+func TestADrainedBufferHasAllItsRoom(t *testing.T) {
+	p := newBalanced(t)
+	b := bufpool.NewBuffer(p, 6)
+	data := pattern(4090)
+	drain := map[string]func(){
+		"Read":     func() { b.Read(make([]byte, 5000)); b.Read(make([]byte, 1)) },
+		"ReadByte": func() { b.Next(5000); b.ReadByte() },
+		"WriteTo":  func() { b.WriteTo(io.Discard) },
+		"Truncate": func() { b.Truncate(0) },
+	}
+	for name, f := range drain {
+		b.Write(data)
+		if f(); b.Available() != 4090 {
+			t.Errorf("after %s: %d available", name, b.Available())
+		}
+	}
+	gets := p.Counts().Gets
+	for name, write := range map[string]func(){
+		"Write":    func() { b.Write(data) },
+		"ReadFrom": func() { b.ReadFrom(bytes.NewReader(data[:3000])) },
+		"Prepend":  func() { b.Prepend(2000) },
+	} {
+		b.Write(data)
+		b.Next(5000)
+		if write(); b.Cap() != 4096 || p.Counts().Gets != gets {
+			t.Errorf("%s after Next: capacity %d, %d gets", name, b.Cap(), p.Counts().Gets-gets)
+		}
+		b.Reset()
+	}
+	b.Release()
+	pooltest.MustBalance(t, p)
+}
+
+// In a Buffer that is nearly full, what little is read and written does not move the
+// rest each time.
+func TestAFullBufferIsNotMovedForLittle(t *testing.T) {
+	p := newBalanced(t)
+	b := bufpool.NewBuffer(p, 0)
+	b.Write(make([]byte, 60_000))
+	copied := 0
+	for range 100_000 {
+		b.Next(1)
+		before := &b.Bytes()[0]
+		b.WriteByte(1)
+		if &b.Bytes()[0] != before {
+			copied += b.Len()
+		}
+	}
+	if copied > 500_000 {
+		t.Errorf("%d bytes copied to write 100 000", copied)
+	}
+	b.Release()
+	pooltest.MustBalance(t, p)
+}
+
+// A checked pool has nothing to say, whatever the contents were before.
+func TestBufferIsCleanUnderCheck(t *testing.T) {
+	p := check.ForTest(t, bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20))))
+	for _, headroom := range []int{0, 10} {
+		for name, shorten := range map[string]func(b *bufpool.Buffer){
+			"Truncate": func(b *bufpool.Buffer) { b.Truncate(150) },
+			"empty":    func(b *bufpool.Buffer) { b.Truncate(0) },
+			"Reset":    func(b *bufpool.Buffer) { b.Reset() },
+			"read":     func(b *bufpool.Buffer) { b.Next(150) },
+			"drained":  func(b *bufpool.Buffer) { b.Next(200); b.ReadByte() },
+			"slide":    func(b *bufpool.Buffer) { b.Next(190); b.Grow(200 - headroom); b.Truncate(1) },
+			"by one":   func(b *bufpool.Buffer) { b.Truncate(199) },
+			"growth":   func(b *bufpool.Buffer) { b.Grow(1000); b.Truncate(100); b.Grow(5000) },
+			"front":    func(b *bufpool.Buffer) { b.Prepend(500); b.Truncate(3) },
+			"Release":  func(b *bufpool.Buffer) { b.Release(); b.WriteByte(1) },
+			"Detach":   func(b *bufpool.Buffer) { p.Put(b.Detach()); b.WriteByte(1) },
+		} {
+			b := bufpool.NewBuffer(p, headroom)
+			b.Write(make([]byte, 200))
+			shorten(b)
+			want := b.Clone()
+			d := b.Detach()
+			if got := (*d)[len(*d)-len(want):]; !bytes.Equal(got, want) || len(*d) > headroom+len(want) {
+				t.Errorf("%s: length %d, want %d", name, len(*d), headroom+len(want))
+			}
+			p.Put(d)
+		}
+	}
+}
+
 // From whichever end a Buffer grows, in small steps it moves its contents now and then
 // only.
 func TestGrowingAtBothEndsIsLinear(t *testing.T) {
@@ -577,26 +676,35 @@ func TestTheEndOfAReaderCostsNoGrowth(t *testing.T) {
 	pooltest.MustBalance(t, p)
 }
 
-func TestBufferReadLimit(t *testing.T) {
+func TestReadLimit(t *testing.T) {
 	p := newBalanced(t)
-	for limit, n := range map[int64]int{0: 1, 1: 2, 99: 100, 4096: 5000, 99_999: 100_000} {
-		for _, size := range []int64{limit - 1, limit, limit + 1, int64(n)} {
+	for limit, more := range map[int64]int64{0: 1, 1: 2, 99: 100, 1023: 1025, 1024: 1025, 4096: 5000, 99_999: 100_000} {
+		for _, size := range []int64{limit - 1, limit, limit + 1, more} {
 			if size < 0 {
 				continue
 			}
-			b := bufpool.NewBuffer(p, 3)
-			b.WriteString("before")
-			b.SetReadLimit(limit)
 			data := pattern(int(size))
-			n, err := b.ReadFrom(bytes.NewReader(data))
-			if size <= limit && (n != size || err != nil) ||
-				size > limit && (n != limit || !errors.Is(err, bufpool.ErrTooLarge) || !strings.Contains(err.Error(), fmt.Sprint("more than ", limit, " bytes"))) {
-				t.Errorf("%d with a limit of %d: %d, %v", size, limit, n, err)
-			}
-			if got := b.Bytes(); !bytes.Equal(got[6:], data[:min(size, limit)]) {
-				t.Errorf("%d with a limit of %d: contents differ", size, limit)
+			b, c := bufpool.NewBuffer(p, 3), bufpool.NewChain(p, 0)
+			for _, x := range []interface {
+				io.Writer
+				io.ReaderFrom
+				SetReadLimit(int64)
+				Peek(int) ([]byte, error)
+				Len() int
+			}{b, &c} {
+				io.WriteString(x, "before")
+				x.SetReadLimit(limit)
+				n, err := x.ReadFrom(onlyReader{bytes.NewReader(data)})
+				if size <= limit && (n != size || err != nil) ||
+					size > limit && (n != limit || !errors.Is(err, bufpool.ErrTooLarge) || !strings.Contains(err.Error(), fmt.Sprint("more than ", limit, " bytes"))) {
+					t.Errorf("%T: %d with a limit of %d: %d, %v", x, size, limit, n, err)
+				}
+				if got, _ := x.Peek(x.Len()); string(got) != "before"+string(data[:min(size, limit)]) {
+					t.Errorf("%T: %d with a limit of %d: contents differ", x, size, limit)
+				}
 			}
 			b.Release()
+			c.Release()
 		}
 	}
 	pooltest.MustBalance(t, p)
@@ -617,8 +725,9 @@ func TestBufferReadFromAnErraticReader(t *testing.T) {
 	}
 	b := bufpool.NewBuffer(p, 0)
 	b.Write(data[:200]) // room for less than a Read needs
-	if n, err := b.ReadFrom(iotest.ErrReader(nil)); n != 0 || err != io.ErrNoProgress {
-		t.Error(n, err)
+	silent := &scripted{data: data, step: 0}
+	if n, err := b.ReadFrom(silent); n != 0 || err != io.ErrNoProgress || silent.calls != 100 {
+		t.Error(n, err, silent.calls)
 	}
 	for _, bad := range []*scripted{{end: endNegative}, {end: endTooMany}, {end: endPanic}} {
 		pooltest.MustPanic(t, map[bool]string{true: "broken", false: "bufpool: *bufpool_test.scripted returned an invalid count"}[bad.end == endPanic],

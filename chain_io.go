@@ -80,7 +80,7 @@ func (c *Chain) ReadFrom(r io.Reader) (n int64, err error) {
 	least := minChunk
 	if l, ok := r.(*io.LimitedReader); ok {
 		least = firstStage
-		in.left = min(in.left, max(l.N, 0))
+		in.left = min(in.left, l.N)
 	}
 	n, err = s.fill(&in, least)
 	if s.limit != 0 && n == int64(s.limit) { // with the byte too many
@@ -193,9 +193,6 @@ func (c *chain) writev(w io.Writer) (n int64, err error) {
 	n, err = c.unsent.WriteTo(w)
 	clear(c.vectors) // keep no chunk's memory
 	c.vectors, c.unsent = c.vectors[:0], nil
-	if err == nil && n < int64(c.length) {
-		err = io.ErrShortWrite
-	}
 	return n, err
 }
 

@@ -84,6 +84,21 @@ func TestCopyOfALimitedReader(t *testing.T) {
 	}
 }
 
+// A count above what was asked for panics, as in io.Copy, even if the buffer has the
+// capacity.
+func TestCopyOfTooMany(t *testing.T) {
+	p := newBalanced(t)
+	for _, n := range []int64{10, 40_000} {
+		pooltest.MustPanic(t, "slice bounds out of range", func() {
+			io.Copy(onlyWriter{io.Discard}, &io.LimitedReader{R: &scripted{end: endTooMany}, N: n})
+		})
+		pooltest.MustPanic(t, "slice bounds out of range", func() {
+			bufpool.Copy(onlyWriter{io.Discard}, &io.LimitedReader{R: &scripted{end: endTooMany}, N: n}, p)
+		})
+	}
+	pooltest.MustBalance(t, p)
+}
+
 func TestCopyUsesTheDefault(t *testing.T) {
 	p := newBalanced(t)
 	defer bufpool.SetDefault(p)()

@@ -114,13 +114,11 @@ func (t *tokens) find(lent []byte) *[]byte {
 // forgetDead forgets the tokens of slices that were never put and are gone. As many as
 // are left are added before it is called again: that is once for each, on average.
 func (t *tokens) forgetDead() {
-	if t.of == nil {
-		t.of = map[weak.Pointer[byte]]*[]byte{}
-	}
-	for key := range t.of {
-		if key.Value() == nil {
-			delete(t.of, key)
+	living := map[weak.Pointer[byte]]*[]byte{} // a map never becomes smaller
+	for key, b := range t.of {
+		if key.Value() != nil {
+			living[key] = b
 		}
 	}
-	t.sweep = max(64, 2*len(t.of))
+	t.of, t.sweep = living, max(64, 2*len(living))
 }

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"weak"
 
 	"github.com/bufpool/bufpool"
 	"github.com/bufpool/bufpool/check"
@@ -124,12 +125,33 @@ func TestSlicesKeepNothing(t *testing.T) {
 		if grown := pooltest.Heap() - before; grown > 1<<20 {
 			t.Errorf("%s: %d bytes after a burst", name, grown)
 		}
-		for range 20_000 { // 1.3 GB
+		for range 5000 { // 330 MB
 			s.Get()
 		}
+		small := bufpool.NewSlices(struct{ bufpool.BufferPool }{bufpool.Must(bufpool.NewSized(64))}, 64)
+		for range 100_000 {
+			small.Get()
+		}
+		defer runtime.KeepAlive(small)
 		pooltest.Heap()
 		if grown := pooltest.Heap() - before; grown > 4<<20 {
 			t.Errorf("%s: %d bytes kept of what was never put", name, grown)
+		}
+		runtime.KeepAlive(s)
+	}
+}
+
+// A slice that is lost is gone with the next collection, not with the one that frees
+// what pools keep.
+func TestALostSliceIsGarbage(t *testing.T) {
+	for name, p := range map[string]bufpool.BufferPool{
+		"own": new(bufpool.Switch), "any": struct{ bufpool.BufferPool }{new(bufpool.Switch)},
+	} {
+		s := bufpool.NewSlices(p, 4096)
+		lost := weak.Make(&s.Get()[0])
+		runtime.GC()
+		if lost.Value() != nil {
+			t.Errorf("%s: kept", name)
 		}
 		runtime.KeepAlive(s)
 	}
