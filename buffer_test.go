@@ -708,6 +708,12 @@ func TestReadLimit(t *testing.T) {
 		}
 	}
 	pooltest.MustBalance(t, p)
+	empty := bufpool.NewChain(p, 0)
+	empty.SetReadLimit(0)
+	if n, err := empty.ReadFrom(strings.NewReader("x")); n != 0 || !errors.Is(err, bufpool.ErrTooLarge) || p.Counts().Lent != 0 {
+		t.Errorf("%d, %v, %d bytes lent", n, err, p.Counts().Lent)
+	}
+	empty.Release()
 }
 
 func TestBufferReadFromAnErraticReader(t *testing.T) {
