@@ -17,11 +17,10 @@ import (
 // and its memory is missing from the pool. After Release the Buffer is empty and may
 // be used again.
 //
-// The methods that bytes.Buffer has as well do what they do there, with the same
-// results, errors and panics, except that negative counts panic with "bufpool:
-// negative length", that memory which cannot be had panics with [ErrTooLarge] or as Get
-// does, and that Reset and ReadFrom are thriftier, as they say.
-// UnreadByte and its like are missing: what was read is free for others.
+// The methods that bytes.Buffer has as well do what they do there, with the same results
+// and errors, and panic where those do; what differs is said with each. UnreadByte and
+// UnreadRune are missing, since what was read is free to be written to, and so are
+// ReadRune, ReadBytes and ReadString: a bufio.Reader has them all.
 //
 // Slices that a Buffer returns are parts of its memory. They are valid until the next
 // call of a method that writes, reads, grows, resets or releases: from then on they

@@ -176,8 +176,8 @@ func (c *Chain) Discard(n int) (discarded int, err error) {
 // the other. What is written to one is not in the other. Slice(0, Len()) gives one more
 // reader the whole message.
 //
-// The caller owns the result and must release it. Slice panics if there are no such
-// bytes.
+// The result has the pool, the chunk size and the limit of c. The caller owns it and must
+// release it. Slice panics if there are no such bytes.
 func (c *Chain) Slice(from, to int) Chain {
 	s := c.live()
 	if from < 0 || to < from || to > s.length {
@@ -204,8 +204,8 @@ func (c *Chain) Slice(from, to int) Chain {
 }
 
 // Split takes the first n bytes out of the Chain and returns them as one of their own,
-// without copying. The caller owns it and must release it. Split panics if n is
-// negative or there are fewer bytes.
+// without copying. The result has the pool, the chunk size and the limit of c. The caller
+// owns it and must release it. Split panics if n is negative or there are fewer bytes.
 func (c *Chain) Split(n int) Chain {
 	s := c.live()
 	if n < 0 || n > s.length {

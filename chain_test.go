@@ -660,6 +660,31 @@ func TestWriteToLeavesTheChainOnError(t *testing.T) {
 	pooltest.MustBalance(t, p)
 }
 
+// fosrl/newt#277: cleared the moment they go back.
+func TestChainUnderClearOnPut(t *testing.T) {
+	p := bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 4096), bufpool.WithClear(bufpool.ClearOnPut)))
+	secret := bytes.Repeat([]byte("secret"), 1000)
+	for name, give := range map[string]func(c *bufpool.Chain){
+		"Release":    func(c *bufpool.Chain) { c.Release() },
+		"Discard":    func(c *bufpool.Chain) { c.Discard(6000) },
+		"Read":       func(c *bufpool.Chain) { c.Read(make([]byte, 6000)) },
+		"WriteTo":    func(c *bufpool.Chain) { c.WriteTo(io.Discard) },
+		"Contiguous": func(c *bufpool.Chain) { c.Contiguous() },
+	} {
+		c := inChunks(p, secret, 1000)
+		shared := c.Slice(0, 10)
+		view, _ := c.Peek(1000)
+		give(&c)
+		if string(view[:6]) != "secret" {
+			t.Errorf("%s: cleared while it is shared", name)
+		}
+		shared.Release()
+		if len(bytes.Trim(view, "\x00")) > 0 {
+			t.Errorf("%s: %q", name, view)
+		}
+	}
+}
+
 // A forged length costs one chunk, however large it is.
 func TestChainReadNTrustsNoLength(t *testing.T) {
 	p := newBalanced(t)
