@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
+	"math/rand/v2"
 	"net"
 	"path/filepath"
 	"runtime"
@@ -296,6 +297,76 @@ func TestSlicesAreIndependent(t *testing.T) {
 		}
 		c.Release()
 		wg.Wait()
+	}
+	pooltest.MustBalance(t, p)
+}
+
+// Chains cut from each other and handed around, so that what they refer to is recycled
+// by goroutines other than those that made it.
+func TestChainsHandedAround(t *testing.T) {
+	p := newBalanced(t)
+	queue := make(chan *chainModel, 64)
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			rnd := rand.New(rand.NewPCG(uint64(g), 1))
+			next := func() *chainModel {
+				select {
+				case m := <-queue:
+					return m
+				default:
+					want := pattern(1 + rnd.IntN(3000))
+					rnd.Shuffle(len(want), func(i, j int) { want[i], want[j] = want[j], want[i] })
+					return &chainModel{inChunks(p, want, 100+rnd.IntN(2000)), want}
+				}
+			}
+			handOn := func(m *chainModel) {
+				select {
+				case queue <- m:
+				default:
+					m.chain.Release()
+				}
+			}
+			for range 2000 {
+				m := next()
+				n := rnd.IntN(len(m.want) + 1)
+				switch rnd.IntN(6) {
+				case 0:
+					handOn(&chainModel{m.chain.Slice(n, len(m.want)), bytes.Clone(m.want[n:])})
+				case 1:
+					part := &chainModel{m.chain.Split(n), m.want[:n:n]}
+					m.want = m.want[n:]
+					handOn(part)
+				case 2:
+					m.chain.Write(m.want[:n])
+					m.want = append(m.want[:len(m.want):len(m.want)], m.want[:n]...)
+				case 3:
+					m.chain.Discard(n)
+					m.want = m.want[n:]
+				case 4:
+					if got, err := m.chain.Peek(n); err != nil || !bytes.Equal(got, m.want[:n]) {
+						t.Error("contents differ", err)
+					}
+				case 5:
+					stale := m.chain
+					if !bytes.Equal(m.chain.Contiguous(), m.want) {
+						t.Error("contents differ")
+					}
+					m.chain.Release()
+					useStale(t, stale, rnd.IntN(100))
+					continue
+				}
+				handOn(m)
+			}
+		})
+	}
+	wg.Wait()
+	close(queue)
+	for m := range queue {
+		if !bytes.Equal(m.chain.Contiguous(), m.want) {
+			t.Error("contents differ")
+		}
+		m.chain.Release()
 	}
 	pooltest.MustBalance(t, p)
 }
