@@ -94,12 +94,13 @@ func (b *Buffer) AvailableBuffer() []byte { return b.buf[len(b.buf):] }
 // Write appends p. The error is always nil. It panics if there is no memory, as Grow
 // does.
 func (b *Buffer) Write(p []byte) (int, error) {
-	if len(p) > cap(b.buf)-len(b.buf) {
+	end := len(b.buf)
+	if len(p) > cap(b.buf)-end {
 		b.writeMore(p)
-	} else {
-		b.buf = append(b.buf, p...)
+		return len(p), nil
 	}
-	return len(p), nil
+	b.buf = b.buf[:end+len(p)]
+	return copy(b.buf[end:], p), nil
 }
 
 // writeMore is Write where there is no room. What had no room goes back last: p may be
@@ -164,7 +165,8 @@ func (b *Buffer) ReadByte() (byte, error) {
 	return c, nil
 }
 
-// Next reads n bytes, or all if there are fewer, and returns them in place.
+// Next reads n bytes, or all if there are fewer, and returns them in place. It panics if
+// n is negative.
 func (b *Buffer) Next(n int) []byte {
 	mustNotBeNegative(n)
 	start := b.off
@@ -173,7 +175,7 @@ func (b *Buffer) Next(n int) []byte {
 }
 
 // Peek returns the next n bytes in place without reading them, and io.EOF with fewer
-// if there are not so many.
+// if there are not so many. It panics if n is negative.
 func (b *Buffer) Peek(n int) ([]byte, error) {
 	mustNotBeNegative(n)
 	if n > b.Len() {

@@ -628,6 +628,8 @@ func TestRelay(t *testing.T) {
 			}
 			if c := p.Counts(); c.Lent != 0 || c.PeakLent > size*105/100 {
 				t.Errorf("%s, %s: %d bytes lent, %d at most", network, name, c.Lent, c.PeakLent)
+			} else {
+				t.Logf("%s, %s: %.3f of the message lent", network, name, float64(c.PeakLent)/size)
 			}
 			c.Release()
 			pooltest.MustBalance(t, p)
