@@ -608,11 +608,10 @@ func TestGrowingAtBothEndsIsLinear(t *testing.T) {
 
 // pollingReader tells at each Read what is lent, and how much room there is.
 type pollingReader struct {
-	data  []byte
-	step  int
-	poll  func(sent, room int)
-	sent  int
-	empty int
+	data []byte
+	step int
+	poll func(sent, room int)
+	sent int
 }
 
 func (r *pollingReader) Read(p []byte) (int, error) {

@@ -590,6 +590,40 @@ func socketPair(t testing.TB, network string) (a, b net.Conn) {
 	return a, b
 }
 
+// relay is what stands at both ends of one that moves messages of size bytes from in to
+// out: one of them comes for each value in next, and is out at the next in drained.
+type relay struct {
+	in, out       net.Conn
+	next, drained chan bool
+}
+
+func newRelay(t testing.TB, network string, size int) relay {
+	source, in := socketPair(t, network)
+	out, sink := socketPair(t, network)
+	r := relay{in, out, make(chan bool), make(chan bool)}
+	t.Cleanup(func() { close(r.next) })
+	go func() {
+		data := make([]byte, size)
+		for range r.next {
+			source.Write(data)
+		}
+	}()
+	go func() {
+		buf := make([]byte, 256<<10)
+		for n := 0; ; {
+			m, err := sink.Read(buf)
+			if err != nil {
+				return
+			}
+			if n += m; n == size {
+				n = 0
+				r.drained <- true
+			}
+		}
+	}()
+	return r
+}
+
 // A message of 10 MiB from a socket to another, in little more memory than it has.
 func TestRelay(t *testing.T) {
 	const size = 10 << 20

@@ -279,41 +279,18 @@ func TestRelayDoesNotAllocate(t *testing.T) {
 	for _, network := range []string{"tcp", "unix"} {
 		pooltest.Exactly(t)
 		const size = 10 << 20
-		source, in := socketPair(t, network)
-		out, sink := socketPair(t, network)
-		next := make(chan bool)
-		defer close(next)
-		go func() {
-			data := make([]byte, size)
-			for range next {
-				source.Write(data)
-			}
-		}()
-		drained := make(chan bool)
-		go func() {
-			buf := make([]byte, 256<<10)
-			for n := 0; ; {
-				m, err := sink.Read(buf)
-				if err != nil {
-					return
-				}
-				if n += m; n == size {
-					n = 0
-					drained <- true
-				}
-			}
-		}()
+		r := newRelay(t, network, size)
 		c := bufpool.NewChain(bufpool.Must(bufpool.NewBinaryTiered(bufpool.Exponents(256, 8<<20))), 0)
 		if per := pooltest.Allocs(func() {
 			for range 5 {
-				next <- true
-				if n, err := c.ReadN(in, size); n != size || err != nil {
+				r.next <- true
+				if n, err := c.ReadN(r.in, size); n != size || err != nil {
 					t.Error(n, err)
 				}
-				if n, err := c.WriteTo(out); n != size || err != nil {
+				if n, err := c.WriteTo(r.out); n != size || err != nil {
 					t.Error(n, err)
 				}
-				<-drained
+				<-r.drained
 			}
 		}); per != 0 {
 			t.Errorf("%s: %.0f allocations in 5 messages", network, per)
