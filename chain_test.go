@@ -414,8 +414,8 @@ func together(goroutines int, f func()) {
 	for range goroutines {
 		wg.Go(func() {
 			ready.Add(1)
-			for ready.Load() < int32(goroutines) {
-				if goroutines > 2 {
+			for spins := 0; ready.Load() < int32(goroutines); spins++ {
+				if spins > 100 { // there may be one processor only
 					runtime.Gosched()
 				}
 			}
