@@ -104,16 +104,6 @@ func (c *chain) push(l link) {
 	c.links = append(c.links, l)
 }
 
-// pop gives up the first link.
-func (c *chain) pop() {
-	k := c.links[c.first].chunk
-	c.links[c.first] = link{}
-	if c.first++; c.first == len(c.links) {
-		c.links, c.first = c.links[:0], 0
-	}
-	k.release()
-}
-
 // popLast gives up the last link.
 func (c *chain) popLast() {
 	last := len(c.links) - 1
@@ -127,15 +117,15 @@ func (c *chain) popLast() {
 
 // skip gives up the first n bytes.
 func (c *chain) skip(n int) {
-	c.length -= n
 	for n > 0 {
 		l := &c.links[c.first]
 		if n < len(l.data) {
 			l.data = l.data[n:]
+			c.length -= n
 			return
 		}
 		n -= len(l.data)
-		c.pop()
+		c.take().chunk.release()
 	}
 }
 
