@@ -40,9 +40,16 @@ func NewSlices(p BufferPool, size int) *Slices {
 	if size < 1 {
 		size = copySize
 	}
-	s := &Slices{pool: p, size: size}
-	_, s.anyHeader = own(p)
-	return s
+	return &Slices{pool: p, size: size, anyHeader: takesAnyHeader(p)}
+}
+
+// takesAnyHeader reports whether p, and what stands behind it, is of this package.
+func takesAnyHeader(p BufferPool) bool {
+	if l, ok := p.(*Local); ok {
+		return takesAnyHeader(l.parent)
+	}
+	_, isOwn := own(p)
+	return isOwn
 }
 
 // Get returns a slice of the size that NewSlices was given: its length is that, its

@@ -71,19 +71,25 @@ func TestSlicesOfNilAreOfTheDefault(t *testing.T) {
 }
 
 // What knows its buffers by the pointers that it returned gets them back, in whichever
-// order, even if the collector runs meanwhile.
+// order, even if the collector runs meanwhile, and if it stands behind Locals.
 func TestSlicesPutThePointersBack(t *testing.T) {
 	p := check.ForTest(t, new(bufpool.Switch))
-	s := bufpool.NewSlices(p, 1000)
-	for range 20 {
-		var lent [][]byte
-		for range 100 {
-			lent = append(lent, s.Get())
+	local := bufpool.NewLocal(p, 8<<10) // less than is lent
+	behind := bufpool.NewLocal(local, 8<<10)
+	for _, parent := range []bufpool.BufferPool{p, local, behind} {
+		s := bufpool.NewSlices(parent, 1000)
+		for range 20 {
+			var lent [][]byte
+			for range 100 {
+				lent = append(lent, s.Get())
+			}
+			runtime.GC()
+			for i := range lent {
+				s.Put(lent[(i*37)%100])
+			}
 		}
-		runtime.GC()
-		for i := range lent {
-			s.Put(lent[(i*37)%100])
-		}
+		behind.Flush()
+		local.Flush()
 	}
 }
 
