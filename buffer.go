@@ -43,7 +43,7 @@ type Buffer struct {
 
 // maxKept is the most that Reset keeps. A page is less than an idle connection costs
 // in any case, and larger buffers are worth more to others than the 30 ns of a Put and
-// Get, which here are less than a tenth of what it takes to fill them.
+// Get are to this one.
 const maxKept = 4 << 10
 
 // minBuffer is the least that a Buffer asks for, as a bytes.Buffer does, lest it grow

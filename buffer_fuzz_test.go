@@ -3,7 +3,6 @@ package bufpool_test
 import (
 	"bytes"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/bufpool/bufpool"
@@ -12,14 +11,7 @@ import (
 
 // FuzzBuffer does to a Buffer and to a bytes.Buffer what the program says.
 func FuzzBuffer(f *testing.F) {
-	rnd := rand.New(rand.NewPCG(5, 6))
-	for range 30 {
-		code := make([]byte, 400)
-		for i := range code {
-			code[i] = byte(rnd.Uint32())
-		}
-		f.Add(code)
-	}
+	addPrograms(f, 30, 400)
 	f.Fuzz(func(t *testing.T, code []byte) {
 		// Each step compares everything: long programs take their time squared.
 		runBuffer(t, &program{code[:min(len(code), 1000)]})

@@ -13,8 +13,8 @@ func (b *Buffer) SetReadLimit(n int64) { b.limit = newLimit(n) }
 // reader that returns 0, nil a hundred times in a row is given up with io.ErrNoProgress.
 //
 // It takes a larger buffer only when bytes are there that the present one does not
-// hold. So the end of r costs none, and a reader that stalls costs little more than
-// it sent: less than twice that in powers of two, and 512 bytes at least.
+// hold. So the end of r costs none, and a reader that stalls costs, in powers of two,
+// less than twice what it sent, headroom included, and 512 bytes.
 //
 // It panics, with what it read so far in the Buffer, if r returns a count that cannot
 // be, and as Grow does.

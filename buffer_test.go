@@ -634,7 +634,7 @@ func TestBufferReadFromTakesWhatArrived(t *testing.T) {
 		}
 		r := &pollingReader{data: data, step: step}
 		r.poll = func(sent, room int) {
-			if lent := p.Counts().Lent; lent > int64(2*(sent+50)+2048) {
+			if lent := p.Counts().Lent; lent > int64(2*(sent+50)+1024) {
 				t.Fatalf("%d bytes lent with %d sent", lent, sent)
 			}
 			if room < 512 {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/bufpool/bufpool"
@@ -22,14 +21,7 @@ type chainModel struct {
 // and shared, read and written on; those that were released are used again, which must
 // be noticed.
 func FuzzChain(f *testing.F) {
-	rnd := rand.New(rand.NewPCG(7, 8))
-	for range 30 {
-		code := make([]byte, 400)
-		for i := range code {
-			code[i] = byte(rnd.Uint32())
-		}
-		f.Add(code)
-	}
+	addPrograms(f, 30, 400)
 	f.Fuzz(func(t *testing.T, code []byte) {
 		// Each step compares everything: long programs take their time squared.
 		runChains(t, &program{code[:min(len(code), 1000)]})

@@ -3,7 +3,6 @@ package bufpool_test
 import (
 	"bytes"
 	"io"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/bufpool/bufpool"
@@ -27,14 +26,7 @@ func (s scriptedTo) WriteTo(w io.Writer) (int64, error) {
 
 // FuzzCopy has Copy and io.Copy copy the same.
 func FuzzCopy(f *testing.F) {
-	rnd := rand.New(rand.NewPCG(9, 10))
-	for range 100 {
-		code := make([]byte, 12)
-		for i := range code {
-			code[i] = byte(rnd.Uint32())
-		}
-		f.Add(code)
-	}
+	addPrograms(f, 100, 12)
 	f.Fuzz(func(t *testing.T, code []byte) {
 		p := &program{code}
 		pool := pooltest.NewBalance(t, poison{fuzzPool(p.next())})

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"testing"
 
 	"github.com/bufpool/bufpool"
 )
@@ -101,6 +103,18 @@ func (s *scripted) Write(p []byte) (int, error) {
 
 // program is the input of a fuzz test, read as what to do next.
 type program struct{ code []byte }
+
+// addPrograms seeds a fuzz test with so many random programs.
+func addPrograms(f *testing.F, programs, length int) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	for range programs {
+		code := make([]byte, length)
+		for i := range code {
+			code[i] = byte(rnd.Uint32())
+		}
+		f.Add(code)
+	}
+}
 
 func (p *program) next() int {
 	if len(p.code) == 0 {
