@@ -95,7 +95,7 @@ func fillBytesBuffer(b *bytes.Buffer, steps []int, data []byte) {
 func BenchmarkRelay(b *testing.B) {
 	const size = 10 << 20
 	for _, network := range []string{"tcp", "unix"} {
-		for _, chunk := range []int{16 << 10, 32 << 10, 0, 128 << 10, 256 << 10} {
+		for _, chunk := range []int{16 << 10, 64 << 10, 128 << 10, 0, 512 << 10, 1 << 20} {
 			b.Run(fmt.Sprintf("op=relay/network=%s/chunk=%d", network, chunk), func(b *testing.B) {
 				ends := newRelay(b, network, size)
 				in, out := ends.in, ends.out
